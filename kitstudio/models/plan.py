@@ -1,0 +1,161 @@
+"""From a set and its members to one judged whole: args, environment, §5.3, selection, §9.5 compose, surface.
+
+Pure: the services hand in what they fetched, the window and the command line render the ``Plan``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kitstudio.models.descriptor import Arg, Descriptor
+from kitstudio.models.review import Permission
+from kitstudio.models.surface import Surface
+
+
+class ProblemKind(StrEnum):
+    """Kinds of the conformance cases, then ours (``cli.md``); the last one is the runtime's, not the set's."""
+
+    NO_WORKLOAD = "no-workload"
+    SEVERAL_WORKLOADS = "several-workloads"
+    SEVERAL_PROVIDERS = "several-providers"
+    SEVERAL_CREDENTIAL_OWNERS = "several-credential-owners"
+    REQUIRES_MISSING = "requires-missing"
+    REQUIRES_UNSATISFIED = "requires-unsatisfied"
+    INTEGRATES_VIOLATED = "integrates-violated"
+    CONFLICT = "conflict"
+    CYCLE = "cycle"
+    MALFORMED_ENTRY = "malformed-entry"
+    EMPTY_SET = "empty-set"
+    ARG = "arg"
+    MERGE = "merge"
+    FILE_COLLISION = "file-collision"
+    MISSING_PLATFORM = "missing-platform"
+    NOT_A_KIT = "not-a-kit"
+    UNREACHABLE = "unreachable"
+    UNSUPPORTED_CAPABILITY = "unsupported-capability"
+
+
+class RemedyKind(StrEnum):
+    """What one click can do about a problem."""
+
+    ADD = "add"
+    REMOVE = "remove"
+    REPLACE = "replace"
+    SET_ARG = "set-arg"
+    RETRY = "retry"
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One undoable step. ``label`` is the button's text; ``kit`` acts, ``other`` is what replaces or is added."""
+
+    kind: RemedyKind
+    label: str
+    kit: str = ""
+    other: str = ""
+    arg: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a set cannot be used as it stands. ``kits``: references as the set states them."""
+
+    kind: ProblemKind
+    kits: tuple[str, ...]
+    name: str
+    message: str
+    detail: str = ""
+    remedies: tuple[Remedy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One Kit of a set as far as it is known.
+
+    ``descriptor`` is the published form, None while it loads or when it failed (``failure`` says why: a problem
+    of kind not-a-kit, unreachable or missing-platform). ``text``: the descriptor as the registry handed it over,
+    for lines. ``lines``: dotted path → 1-based line in ``text``.
+    """
+
+    reference: str
+    digest: str = ""
+    descriptor: Descriptor | None = None
+    args: Mapping[str, str] = field(default_factory=dict)
+    image_env: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+    lines: Mapping[str, int] = field(default_factory=dict)
+    failure: Problem | None = None
+    loading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One create-phase input of the set: where its value comes from and whether it is good."""
+
+    kit: str
+    name: str
+    arg: Arg
+    value: str | None
+    error: str = ""
+    secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An optional request or group, and whether it is in. ``supported``: the runtime claims its types."""
+
+    kit: str
+    path: str
+    label: str
+    types: tuple[str, ...]
+    selected: bool
+    supported: bool
+    reason: str = ""
+    permissions: tuple[Permission, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``requirer`` needs (or works with) ``provider`` by capability ``name``; why one stands above the other."""
+
+    requirer: str
+    provider: str
+    name: str
+    integrates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A set, judged. Every field is filled as far as the problems allow; ``coherent`` says whether it may launch.
+
+    ``ordered``: composition order, workload first, then providers before those that need them (§5.3); members
+    that could not be ordered follow in stated order. ``effective``: the selected, merged descriptor that is
+    enforced (§9.5), None while incoherent. ``kit_surfaces``: per reference, for attribution.
+    """
+
+    members: tuple[Member, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    runtime_problems: tuple[Problem, ...] = ()
+    ordered: tuple[str, ...] = ()
+    topological: tuple[str, ...] = ()
+    workload: str = ""
+    edges: tuple[Edge, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    effective: Descriptor | None = None
+    selected: Mapping[str, Descriptor] = field(default_factory=dict)
+    surface: Surface = field(default_factory=Surface)
+    kit_surfaces: Mapping[str, Surface] = field(default_factory=dict)
+    permissions: tuple[Permission, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    loading: bool = False
+
+    @property
+    def coherent(self) -> bool:
+        return not self.problems and not self.loading and self.effective is not None
+
+    @property
+    def launchable(self) -> bool:
+        return self.coherent and not self.runtime_problems

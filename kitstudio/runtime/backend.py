@@ -1,0 +1,254 @@
+"""The contract between the services and whatever runs sandboxes. Nothing above this module knows QEMU.
+
+A sandbox is created from an ``ApprovedLock`` and nothing else: "launch without gate" cannot be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from kitstudio.models.errors import KitStudioError
+from kitstudio.models.lock import ApprovedLock
+
+
+class SandboxError(KitStudioError):
+    """A sandbox could not do what was asked. Carries the phase in ``where``."""
+
+
+class State(StrEnum):
+    """States as ``cli.md`` names them. ``BROKEN`` always comes with a repair."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    WAITING = "waiting"
+    STOPPED = "stopped"
+    BROKEN = "broken"
+
+
+class LaunchPhase(StrEnum):
+    """The launch, in order (``ui.md``): one progress view."""
+
+    PULL = "pull"
+    CONVERT = "convert"
+    COMPOSE = "compose"
+    BOOT = "boot"
+    INSTALL = "install hooks"
+    CLOSE = "close install grants"
+    STARTUP = "startup"
+    READY = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageLayer:
+    """A layer to convert. ``digest``/``size``/``media_type`` of the compressed blob, ``diff_id`` of the tar."""
+
+    digest: str
+    size: int
+    media_type: str
+    diff_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KitImage:
+    """Image of one locked Kit: launch contract and layers (§10). ``env`` as ``NAME=value``."""
+
+    reference: str
+    digest: str
+    kind: str
+    layers: tuple[ImageLayer, ...]
+    entrypoint: tuple[str, ...] = ()
+    cmd: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    user: str = ""
+    workdir: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class ImageProvider(Protocol):
+    """How the runtime gets images without knowing registries. Implemented by the services."""
+
+    async def image(self, reference: str, digest: str) -> KitImage:
+        """The image a locked Kit pins, for this machine's platform."""
+
+    async def layer(self, reference: str, layer: ImageLayer, progress: Callable[[int, int], None]) -> Path:
+        """A verified local file with the compressed layer. ``progress(done, total)`` in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """What the person chose beyond the set. ``memory`` in MiB, ``cpus`` whole; 0 = the set's or the default.
+
+    ``workspace``: host folder shown at the image's working directory, None for none. ``env``: runtime overrides
+    (§6.1), already part of the approved effective form.
+    """
+
+    name: str
+    workspace: Path | None = None
+    memory: int = 0
+    cpus: int = 0
+    env: Mapping[str, str] = field(default_factory=dict)
+    accel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step of a launch. ``fraction`` 0..1 or None where unknown; ``seconds`` since the launch began."""
+
+    phase: LaunchPhase
+    text: str = ""
+    fraction: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HookRun:
+    """One lifecycle hook that ran. ``kit`` and ``index`` name it; ``output`` is capped, untrusted text."""
+
+    kit: str
+    phase: str
+    index: int
+    command: tuple[str, ...]
+    user: str
+    output: str = ""
+    status: int | None = None
+    seconds: float = 0.0
+    background: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One egress decision of the host-side proxy. ``rule`` kit/path/line: the descriptor line that decided."""
+
+    time: float
+    phase: str
+    host: str
+    port: int
+    verdict: str
+    kit: str = ""
+    path: str = ""
+    line: int = 0
+    method: str | None = None
+    url_path: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxStatus:
+    """One sandbox, as every list shows it. ``started_at``: Unix seconds, 0 when not running.
+
+    ``accel``: ``kvm`` or ``tcg``. ``phase``: what a starting one is doing. ``broken``: why, with ``repair`` the
+    label of the action that mends it. ``memory``: MiB of resident host memory, ``memory_limit`` of the guest.
+    """
+
+    id: str
+    name: str
+    state: State
+    set_name: str
+    lock_sha256: str
+    started_at: float = 0.0
+    phase: str = ""
+    accel: str = ""
+    memory: int = 0
+    memory_limit: int = 0
+    workspace: str = ""
+    refused: int = 0
+    broken: str = ""
+    repair: str = ""
+    skipped: tuple[str, ...] = ()
+    ports: tuple[str, ...] = ()
+
+
+class Terminal(Protocol):
+    """One PTY in a sandbox. Bytes from ``read`` are untrusted."""
+
+    async def read(self) -> bytes:
+        """The next bytes; ``b""`` at the end."""
+
+    async def write(self, data: bytes) -> None:
+        """Keyboard input; returns when accepted."""
+
+    async def resize(self, columns: int, rows: int) -> None:
+        """New size in cells."""
+
+    async def wait(self) -> int:
+        """Exit status once the process ended."""
+
+    async def close(self) -> None:
+        """Hang up."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecResult:
+    """A finished command. ``status`` 128+n for signal n."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Backend(Protocol):
+    """Runs sandboxes. All methods raise ``SandboxError`` and honour cancellation without leftovers."""
+
+    def capabilities(self) -> frozenset[str]:
+        """Capability types this backend enforces and therefore claims."""
+
+    async def acceleration(self) -> tuple[str, str]:
+        """(``kvm`` | ``tcg``, why): found by really booting, cached per kernel and host boot."""
+
+    async def create(
+        self,
+        approved: ApprovedLock,
+        options: LaunchOptions,
+        images: ImageProvider,
+        progress: Callable[[Progress], None],
+    ) -> SandboxStatus:
+        """Pull, convert, compose, boot, install hooks, close grants, startup, ready. All or nothing."""
+
+    async def start(self, name: str, progress: Callable[[Progress], None]) -> SandboxStatus:
+        """Boot a stopped sandbox again: startup hooks, no install hooks."""
+
+    async def stop(self, name: str) -> None: ...
+
+    async def recreate(
+        self, name: str, approved: ApprovedLock, images: ImageProvider, progress: Callable[[Progress], None]
+    ) -> SandboxStatus:
+        """Drop the writable layer and create again; the approved lock must be the sandbox's own."""
+
+    async def remove(self, name: str) -> None: ...
+
+    async def repair(self, name: str) -> SandboxStatus: ...
+
+    async def list(self) -> tuple[SandboxStatus, ...]: ...
+
+    async def status(self, name: str) -> SandboxStatus: ...
+
+    async def execute(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        user: str = "",
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> ExecResult: ...
+
+    async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
+        """A PTY; an empty command means the interactive launch argv (§8)."""
+
+    async def hooks(self, name: str) -> tuple[HookRun, ...]: ...
+
+    async def decisions(self, name: str) -> tuple[Decision, ...]: ...
+
+    async def log(self, name: str) -> str: ...
+
+    async def details(self, name: str) -> Mapping[str, str]:
+        """Lock, effective descriptor (YAML), full QEMU command line, paths."""
+
+    def events(self) -> AsyncIterator[str]:
+        """Names of sandboxes whose status, hooks or decisions changed."""
