@@ -1,0 +1,86 @@
+"""The positioned tree of one descriptor text (§1.2, §11): what decoding reads and diagnostics point into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from kitstudio.models.descriptor import Descriptor
+
+
+class NodeKind(IntEnum):
+    """What a node of the tree is."""
+
+    SCALAR = 0
+    SEQUENCE = 1
+    MAPPING = 2
+    ALIAS = 3
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One element of the first document.
+
+    ``text``: a scalar's text, or an alias's anchor. ``children``: items, or keys and values in turn. ``target``:
+    the node an alias stands for. ``line`` and ``column`` count from 1, ``start`` and ``end`` are character offsets.
+    """
+
+    kind: NodeKind
+    line: int
+    column: int
+    start: int
+    end: int
+    tag: str = ""
+    text: str = ""
+    style: str = ""
+    children: list[Node] = field(default_factory=list)
+    target: Node | None = None
+    flow: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """True for an unquoted scalar."""
+        return not self.style
+
+    def resolved(self) -> Node:
+        """The node itself, or what an alias stands for."""
+        return self if self.target is None else self.target
+
+    def pairs(self) -> Iterator[tuple[Node, Node]]:
+        """Keys and values of a mapping, as written."""
+        walk = iter(self.children)
+        return zip(walk, walk, strict=True)
+
+    def get(self, key: str) -> Node | None:
+        """The value written under ``key``, merge keys not followed."""
+        for name, value in self.pairs():
+            if name.resolved().text == key and name.resolved().kind is NodeKind.SCALAR:
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """1-based line and column, in characters."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A decoded descriptor with its text and the place of every element.
+
+    ``positions``: dotted path → start of the value. Indices count the items as written, null ones included.
+    """
+
+    descriptor: Descriptor
+    root: Node
+    positions: Mapping[str, Position]
+    text: str
+    name: str = ""
+
+    def lines(self) -> Mapping[str, int]:
+        """Dotted path → 1-based line."""
+        return {path: position.line for path, position in self.positions.items()}

@@ -1,0 +1,259 @@
+"""Text → positioned tree of the first YAML document (§1.2): byte rules, limits, anchors, duplicate keys.
+
+libyaml scans; everything the grammar decides differently is decided here, on events, without recursion.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import yaml
+from yaml._yaml import CParser
+
+from kitstudio.models.document import Node, NodeKind, Position
+from kitstudio.models.errors import DescriptorError
+
+MAX_TEXT = 4 * 1024 * 1024
+"""Characters: what a registry accepts as a manifest. The descriptor's own budget (§9.4) is far below."""
+MAX_DEPTH = 1000
+"""Levels of nesting, the limit of libyaml."""
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
+_ESCAPED_SLASH = re.compile(r'"(?:[^\\]|\\[^/])*?\\/', re.DOTALL)
+_LINE_BREAK = re.compile("\r\n|\r|\n|\x85")
+
+
+def read_text(source: str | bytes, name: str = "") -> str:
+    """Characters of a descriptor: UTF-8, or UTF-16 with a byte order mark; no control characters (§1.2)."""
+    text = _decode_bytes(source, name) if isinstance(source, bytes) else source.removeprefix("\ufeff")
+    if len(text) > MAX_TEXT:
+        raise DescriptorError(
+            f"The descriptor is larger than {MAX_TEXT // 1024 // 1024} MiB.",
+            where=name,
+            remedy="A descriptor may have 512 KiB at most: move content into layers.",
+        )
+    bad = _FORBIDDEN.search(text)
+    if bad is not None:
+        raise DescriptorError(
+            f"The character U+{ord(bad[0]):04X} must not stand in a descriptor.",
+            where=place(name, offset_position(text, bad.start())),
+            remedy="Write it as an escape inside double quotes.",
+        )
+    return text
+
+
+def parse_tree(text: str, name: str = "") -> Node:
+    """The root of the first document. Raises DescriptorError for what does not scan or breaks a limit."""
+    parser = CParser(text)
+    try:
+        root = _build(parser, text, name)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = place(name, Position(mark.line + 1, mark.column + 1)) if mark else name
+        raise DescriptorError(f"The text is not YAML: {_problem(error)}.", where=where) from error
+    except yaml.YAMLError as error:
+        raise DescriptorError("The text is not YAML.", where=name) from error
+    finally:
+        parser.dispose()
+    return root
+
+
+def place(name: str, position: Position | Node | None) -> str:
+    """``name:line:column`` without what is not known."""
+    if position is None:
+        return name
+    spot = f"{position.line}:{position.column}"
+    return f"{name}:{spot}" if name else f"line {spot}"
+
+
+def offset_position(text: str, offset: int) -> Position:
+    """The position of a character offset."""
+    line, start = 1, 0
+    for found in _LINE_BREAK.finditer(text, 0, offset):
+        line, start = line + 1, found.end()
+    return Position(line, offset - start + 1)
+
+
+def positions(root: Node) -> dict[str, Position]:
+    """Dotted path → start of the value. Aliases are not entered; a merge key is a segment ``<<`` (§11)."""
+    found: dict[str, Position] = {}
+    waiting: list[tuple[str, Node]] = [("", root)]
+    while waiting:
+        path, node = waiting.pop()
+        found[path] = Position(node.line, node.column)
+        if node.kind is NodeKind.MAPPING:
+            children = node.children
+            prefix = path + "." if path else ""
+            for index in range(0, len(children), 2):
+                waiting.append((prefix + children[index].resolved().text, children[index + 1]))
+        elif node.kind is NodeKind.SEQUENCE:
+            waiting.extend((f"{path}[{index}]", child) for index, child in enumerate(node.children))
+    return found
+
+
+def scalars(root: Node) -> Iterator[tuple[str, Node, bool]]:
+    """(path, scalar, is a key) of every scalar and key in document order; a key has its value's path."""
+    waiting: list[tuple[str, Node, bool]] = [("", root, False)]
+    while waiting:
+        path, node, is_key = waiting.pop()
+        if node.kind is NodeKind.SCALAR:
+            yield path, node, is_key
+        elif node.kind is NodeKind.SEQUENCE:
+            count = len(node.children)
+            waiting.extend((f"{path}[{i}]", node.children[i], False) for i in range(count - 1, -1, -1))
+        elif node.kind is NodeKind.MAPPING:
+            prefix = path + "." if path else ""
+            for index in range(len(node.children) - 2, -1, -2):
+                key, value = node.children[index], node.children[index + 1]
+                below = prefix + key.resolved().text
+                waiting.append((below, value, False))
+                waiting.append((below, key, True))
+
+
+def _decode_bytes(source: bytes, name: str) -> str:
+    if source.startswith(codecs.BOM_UTF8):
+        source, encoding = source[3:], "utf-8"
+    elif source.startswith(codecs.BOM_UTF16_LE):
+        source, encoding = source[2:], "utf-16-le"
+    elif source.startswith(codecs.BOM_UTF16_BE):
+        source, encoding = source[2:], "utf-16-be"
+    else:
+        encoding = "utf-8"
+    try:
+        return source.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = source.count(b"\n", 0, error.start) + 1
+        raise DescriptorError(
+            f"The bytes are not {encoding.upper()} text.",
+            where=f"{name}:{line}" if name else f"line {line}",
+            remedy="Save the file as UTF-8.",
+        ) from error
+
+
+def _problem(error: yaml.MarkedYAMLError) -> str:
+    parts = [str(part) for part in (error.context, error.problem) if part]
+    return ", ".join(parts) or "it does not scan"
+
+
+def _build(parser: CParser, text: str, name: str) -> Node:
+    get_event: Callable[[], Any] = parser.get_event
+    get_event()
+    event = get_event()
+    if isinstance(event, yaml.StreamEndEvent):
+        raise DescriptorError("The descriptor is empty.", where=name, remedy='Begin with `schemaVersion: "3"`.')
+    if event.version not in {None, (1, 1)}:
+        raise DescriptorError("Only %YAML 1.1 can be stated.", where=place(name, Position(1, 1)))
+    slashes = "\\/" in text
+    anchors: dict[str, Node] = {}
+    unfinished: set[int] = set()
+    weights: dict[int, int] = {}
+    stack: list[Node] = []
+    top = Node(NodeKind.SEQUENCE, 1, 1, 0, 0)
+    parent = top
+    while True:
+        event = get_event()
+        kind = type(event)
+        if kind is yaml.ScalarEvent:
+            start = event.start_mark
+            node = Node(
+                NodeKind.SCALAR,
+                start.line + 1,
+                start.column + 1,
+                start.index,
+                event.end_mark.index,
+                event.tag or "",
+                event.value,
+                event.style or "",
+            )
+            if slashes and node.style == '"' and _ESCAPED_SLASH.match(text, node.start, node.end):
+                raise DescriptorError(
+                    "`\\/` is no escape in YAML.", where=place(name, node), remedy="Write the slash alone."
+                )
+            if event.anchor is not None:
+                anchors[event.anchor] = node
+            parent.children.append(node)
+        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+            start = event.start_mark
+            node = Node(
+                NodeKind.MAPPING if kind is yaml.MappingStartEvent else NodeKind.SEQUENCE,
+                start.line + 1,
+                start.column + 1,
+                start.index,
+                0,
+                event.tag or "",
+                flow=bool(event.flow_style),
+            )
+            if event.anchor is not None:
+                anchors[event.anchor] = node
+            unfinished.add(id(node))
+            parent.children.append(node)
+            stack.append(parent)
+            parent = node
+            if len(stack) > MAX_DEPTH:
+                raise DescriptorError(f"Nesting is deeper than {MAX_DEPTH} levels.", where=place(name, node))
+        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            parent.end = event.end_mark.index
+            unfinished.discard(id(parent))
+            if parent.kind is NodeKind.MAPPING:
+                _refuse_duplicate_keys(parent, name)
+            weights[id(parent)] = 1 + sum(weights.get(id(child.target or child), 1) for child in parent.children)
+            parent = stack.pop()
+        elif kind is yaml.AliasEvent:
+            start = event.start_mark
+            target = anchors.get(event.anchor)
+            here = Position(start.line + 1, start.column + 1)
+            if target is None:
+                raise DescriptorError(f"The anchor {event.anchor!r} is not known here.", where=place(name, here))
+            if id(target) in unfinished:
+                raise DescriptorError(f"The anchor {event.anchor!r} contains itself.", where=place(name, here))
+            alias = Node(NodeKind.ALIAS, here.line, here.column, start.index, event.end_mark.index, text=event.anchor)
+            alias.target = target
+            parent.children.append(alias)
+        else:
+            break
+    root = top.children[0]
+    if weights.get(id(root), 1) > 1000:
+        _refuse_alias_bomb(root, weights[id(root)], name)
+    return root
+
+
+def _refuse_duplicate_keys(mapping: Node, name: str) -> None:
+    children = mapping.children
+    seen: set[str] = set()
+    for index in range(0, len(children), 2):
+        key = children[index].resolved()
+        if key.kind is not NodeKind.SCALAR:
+            raise DescriptorError("A list or map cannot be a key.", where=place(name, children[index]))
+        if key.text in seen:
+            raise DescriptorError(
+                f"The key {key.text!r} is stated twice.",
+                where=place(name, children[index]),
+                remedy="Keep one of the two; keys compare by their text.",
+            )
+        seen.add(key.text)
+
+
+def _refuse_alias_bomb(root: Node, decoded: int, name: str) -> None:
+    written, waiting = 0, [root]
+    while waiting:
+        node = waiting.pop()
+        written += node.kind is not NodeKind.ALIAS
+        waiting.extend(node.children)
+    through_aliases = decoded - written
+    if through_aliases <= 100:
+        return
+    if decoded <= 400_000:
+        allowed = 0.99
+    elif decoded >= 4_000_000:
+        allowed = 0.10
+    else:
+        allowed = 0.99 - 0.89 * (decoded - 400_000) / 3_600_000
+    if through_aliases > allowed * decoded:
+        raise DescriptorError(
+            "The document grows out of bounds through its aliases.",
+            where=name,
+            remedy="Write the values out instead of repeating them by alias.",
+        )
