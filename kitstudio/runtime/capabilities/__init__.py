@@ -1,0 +1,20 @@
+"""What this runtime enforces, by capability type: the mirror of the grammar's list. Unlisted types are not claimed."""
+
+from __future__ import annotations
+
+from kitstudio.models.descriptor import Descriptor
+
+NETWORK_POLICY = "com.docker.sandbox/network-policy@1"
+LIFECYCLE = "com.docker.sandbox/lifecycle@1"
+RESOURCES = "com.docker.sandbox/resources@1"
+SBX = "com.docker.sandbox/sbx@1"
+AGENT_CONTEXT = "com.docker.sandbox/agent-context@1"
+
+CLAIMED: frozenset[str] = frozenset({NETWORK_POLICY, LIFECYCLE, RESOURCES, SBX, AGENT_CONTEXT})
+"""Types whose page this runtime fulfils; a required type outside is refused, an optional one skipped."""
+
+
+def unclaimed(descriptor: Descriptor) -> tuple[str, ...]:
+    """Types that ``descriptor`` requires and nobody here enforces, in order, each once."""
+    found = [entry.type for entry in descriptor.entries() if entry.type not in CLAIMED and not entry.optional]
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,93 @@
+"""The record of egress decisions: a ring in memory for the views, JSON lines on disk with a bound."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from kitstudio.models.descriptor import JsonValue
+from kitstudio.runtime.backend import Decision
+
+KEPT = 2000
+FILE_LIMIT = 4 << 20
+
+
+class DecisionLog:
+    """Decisions of one sandbox, newest last. The file turns over once, so at most twice ``FILE_LIMIT`` is kept."""
+
+    def __init__(self, file: Path | None = None, changed: Callable[[], None] = lambda: None) -> None:
+        self._ring: deque[Decision] = deque(maxlen=KEPT)
+        self._file = file
+        self._changed = changed
+        self.refused = 0
+        if file is not None and file.exists():
+            self._ring.extend(read_decisions(file))
+            self.refused = sum(d.verdict == "refused" for d in self._ring)
+
+    def add(self, decision: Decision) -> None:
+        """Keep one decision."""
+        self._ring.append(decision)
+        self.refused += decision.verdict == "refused"
+        if self._file is not None:
+            if self._file.exists() and self._file.stat().st_size > FILE_LIMIT:
+                self._file.replace(self._file.with_suffix(".old"))
+            with self._file.open("a", encoding="utf-8") as out:
+                out.write(json.dumps(decision_to_json(decision)) + "\n")
+        self._changed()
+
+    def all(self) -> tuple[Decision, ...]:
+        """What is kept, oldest first."""
+        return tuple(self._ring)
+
+
+def read_decisions(file: Path) -> tuple[Decision, ...]:
+    """The decisions of a log file; a line cut short by a crash is left out."""
+    if not file.exists():
+        return ()
+    found: deque[Decision] = deque(maxlen=KEPT)
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                found.append(decision_from_json(json.loads(line)))
+            except (ValueError, KeyError, TypeError):
+                continue
+    return tuple(found)
+
+
+def decision_to_json(decision: Decision) -> dict[str, JsonValue]:
+    """Field by field."""
+    return {
+        "time": decision.time,
+        "phase": decision.phase,
+        "host": decision.host,
+        "port": decision.port,
+        "verdict": decision.verdict,
+        "kit": decision.kit,
+        "path": decision.path,
+        "line": decision.line,
+        "method": decision.method,
+        "url_path": decision.url_path,
+        "reason": decision.reason,
+    }
+
+
+def decision_from_json(value: dict[str, object]) -> Decision:
+    """The reverse; raises on anything that is not one."""
+    method, url_path, line, port, time = (value[k] for k in ("method", "url_path", "line", "port", "time"))
+    if not isinstance(line, int) or not isinstance(port, int) or not isinstance(time, int | float):
+        raise ValueError("not a decision")
+    return Decision(
+        time=float(time),
+        phase=str(value["phase"]),
+        host=str(value["host"]),
+        port=port,
+        verdict=str(value["verdict"]),
+        kit=str(value["kit"]),
+        path=str(value["path"]),
+        line=line,
+        method=None if method is None else str(method),
+        url_path=None if url_path is None else str(url_path),
+        reason=str(value["reason"]),
+    )
