@@ -12,6 +12,7 @@ from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import (
     Arg,
     Capability,
+    CapabilityGroup,
     CapabilityItem,
     Descriptor,
     JsonValue,
@@ -67,12 +68,25 @@ def to_value(descriptor: Descriptor) -> dict[str, JsonValue]:
     )
 
 
+def plain_value(descriptor: Descriptor) -> dict[str, JsonValue]:
+    """The descriptor as a JSON object that keeps what is stated: an empty config, ``optional: false``, no kits."""
+    found = to_value(descriptor)
+    if descriptor.kits_stated and not descriptor.kits:
+        found["kits"] = []
+    items = found.get("capabilities")
+    for value, item in zip(items if isinstance(items, list) else (), descriptor.capabilities, strict=True):
+        _keep_stated(cast(dict[str, JsonValue], value), item)
+    return found
+
+
 def from_value(value: Mapping[str, JsonValue], *, name: str = "") -> Descriptor:
     """The descriptor a JSON object states, under the rules of decoding."""
     return decode(_write(dict(value)), name=name).descriptor
 
 
 def _item(item: CapabilityItem) -> JsonValue:
+    if isinstance(item, CapabilityGroup) and item.members is None:
+        return {"group": None}
     if isinstance(item, Capability):
         return _present(
             {
@@ -90,11 +104,23 @@ def _item(item: CapabilityItem) -> JsonValue:
             "name": item.name,
             "description": item.description,
             "optional": item.optional,
-            "capabilities": [_item(member) for member in item.members or ()],
+            "capabilities": None if item.members_null else [_item(member) for member in item.members or ()],
         },
         always=("capabilities",),
     )
     return _present({"group": cast(JsonValue, group), "source": _source(item.source)})
+
+
+def _keep_stated(value: dict[str, JsonValue], item: CapabilityItem) -> None:
+    if isinstance(item, CapabilityGroup):
+        members = cast(dict[str, JsonValue], value.get("group") or {}).get("capabilities") or []
+        for below, member in zip(cast(list[JsonValue], members), item.members or (), strict=True):
+            _keep_stated(cast(dict[str, JsonValue], below), member)
+        return
+    if item.config_stated:
+        value.setdefault("config", {} if item.config is not None else None)
+    if item.optional_stated:
+        value.setdefault("optional", False)
 
 
 def _source(source: Source | None) -> JsonValue:

@@ -23,35 +23,16 @@ from kitstudio.models.errors import DescriptorError
 from kitstudio.models.scalars import BINARY, BOOL, NULL, STR, Scalar, TagMismatch, resolve, short_tag
 from kitstudio.models.tree import parse_tree, place, positions, read_text
 
-__all__ = ["Document", "Node", "NodeKind", "Position", "decode", "decode_tree"]
+__all__ = ["Document", "Node", "NodeKind", "Position", "decode", "decode_tree", "tree_value"]
 
 T = TypeVar("T")
 Fields: TypeAlias = "dict[str, Node]"
 
 _TRUE = frozenset({"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"})
 _FALSE = frozenset({"n", "N", "no", "No", "NO", "off", "Off", "OFF"})
-_DESCRIPTOR_KEYS = frozenset(
-    [
-        "schemaVersion",
-        "kind",
-        "displayName",
-        "author",
-        "description",
-        "sourceUrl",
-        "iconUrl",
-        "version",
-        "licenses",
-        "provides",
-        "requires",
-        "integrates",
-        "conflicts",
-        "capabilities",
-        "args",
-        "build",
-        "dockerfile",
-        "kits",
-    ]
-)
+_TEXT_KEYS = ("kind", "displayName", "author", "description", "sourceUrl", "iconUrl", "version", "build", "dockerfile")
+_LIST_KEYS = ("licenses", "provides", "requires", "integrates", "conflicts")
+_DESCRIPTOR_KEYS = frozenset({"schemaVersion", "capabilities", "args", "kits", *_TEXT_KEYS, *_LIST_KEYS})
 _ARG_KEYS = frozenset({"default", "required", "description", "enum", "pattern", "env", "buildArg"})
 _KIT_KEYS = frozenset({"ref", "digest", "args"})
 _ITEM_KEYS = frozenset({"group", "source", "type", "name", "optional", "config", "description"})
@@ -76,6 +57,15 @@ def decode_tree(root: Node, name: str = "") -> Descriptor:
     found = reader.descriptor(root)
     if reader.faults:
         _raise_faults(reader.faults, name)
+    return found
+
+
+def tree_value(root: Node) -> JsonValue:
+    """A tree as plain values, the way ``config`` is read."""
+    reader = _Reader()
+    found = reader.value(root.resolved())
+    if reader.faults:
+        _raise_faults(reader.faults, "")
     return found
 
 
@@ -188,6 +178,7 @@ class _Reader:
             description=self.strict_text(inside, "description"),
             optional=optional is not None and self.real_boolean(optional.resolved()),
             source=source,
+            members_null="capabilities" not in inside or self.is_null(inside["capabilities"].resolved()),
         )
 
     def source(self, fields: Fields) -> Source | None:

@@ -54,6 +54,8 @@ class CapabilityGroup:
     description: str = ""
     optional: bool = False
     source: Source | None = None
+    members_null: bool = False
+    """True when the member list is absent or null: canonical JSON keeps the difference to an empty list."""
 
 
 CapabilityItem: TypeAlias = Capability | CapabilityGroup

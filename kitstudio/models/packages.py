@@ -101,7 +101,7 @@ def _records(text: str) -> Iterable[list[str]]:
         if len(raw) > MAX_LINE:
             raise DescriptorError(f"A line of the package database is over {MAX_LINE} bytes.", where=f"line {number}")
         line = raw.removesuffix("\r")
-        if line:
+        if line.strip():
             lines.append(line)
         elif lines:
             yield lines

@@ -113,6 +113,23 @@ def scalars(root: Node) -> Iterator[tuple[str, Node, bool]]:
                 waiting.append((below, key, True))
 
 
+def refuse_duplicate_keys(mapping: Node, name: str) -> None:
+    """Raise DescriptorError for a key that repeats by text, and for a list or map as a key."""
+    children = mapping.children
+    seen: set[str] = set()
+    for index in range(0, len(children), 2):
+        key = children[index].resolved()
+        if key.kind is not NodeKind.SCALAR:
+            raise DescriptorError("A list or map cannot be a key.", where=place(name, children[index]))
+        if key.text in seen:
+            raise DescriptorError(
+                f"The key {key.text!r} is stated twice.",
+                where=place(name, children[index]),
+                remedy="Keep one of the two; keys compare by their text.",
+            )
+        seen.add(key.text)
+
+
 def _decode_bytes(source: bytes, name: str) -> str:
     if source.startswith(codecs.BOM_UTF8):
         source, encoding = source[3:], "utf-8"
@@ -198,7 +215,7 @@ def _build(parser: CParser, text: str, name: str) -> Node:
             parent.end = event.end_mark.index
             unfinished.discard(id(parent))
             if parent.kind is NodeKind.MAPPING:
-                _refuse_duplicate_keys(parent, name)
+                refuse_duplicate_keys(parent, name)
             weights[id(parent)] = 1 + sum(weights.get(id(child.target or child), 1) for child in parent.children)
             parent = stack.pop()
         elif kind is yaml.AliasEvent:
@@ -218,22 +235,6 @@ def _build(parser: CParser, text: str, name: str) -> Node:
     if weights.get(id(root), 1) > 1000:
         _refuse_alias_bomb(root, weights[id(root)], name)
     return root
-
-
-def _refuse_duplicate_keys(mapping: Node, name: str) -> None:
-    children = mapping.children
-    seen: set[str] = set()
-    for index in range(0, len(children), 2):
-        key = children[index].resolved()
-        if key.kind is not NodeKind.SCALAR:
-            raise DescriptorError("A list or map cannot be a key.", where=place(name, children[index]))
-        if key.text in seen:
-            raise DescriptorError(
-                f"The key {key.text!r} is stated twice.",
-                where=place(name, children[index]),
-                remedy="Keep one of the two; keys compare by their text.",
-            )
-        seen.add(key.text)
 
 
 def _refuse_alias_bomb(root: Node, decoded: int, name: str) -> None:
