@@ -1,0 +1,25 @@
+"""``privileged@1``: the whole sandbox in its platform's elevated mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kitstudio.models.capabilities.contract import Fact
+from kitstudio.models.capabilities.flags import Flag
+from kitstudio.models.review import Group, Weight
+
+
+class Privileged(Flag):
+    name = "com.docker.sandbox/privileged@1"
+    title = "privileged"
+    group = Group.PRIVILEGED
+    entry = "privileged"
+    sentence = "Runs the whole sandbox, every Kit in it, with elevated privileges."
+    weight = Weight.CRITICAL
+    tick = "I accept that everything in this sandbox runs with elevated privileges"
+
+    def project(self, config: None) -> Iterable[Fact]:
+        return (("privileged", ""),)
+
+
+TYPE = Privileged()

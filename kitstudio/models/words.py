@@ -1,0 +1,165 @@
+"""Plain words about permissions: claims made safe to show, hosts spoken honestly, counts, weights' names.
+
+Kit-provided text is a claim. ``claim`` is the only way such text reaches a sentence: no control, no direction mark,
+no invisible letter, no line break, and an end.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from kitstudio.models.review import Group, Phase, Weight
+
+CLAIM_LENGTH = 300
+
+WEIGHT_WORDS = {
+    Weight.INFO: "info",
+    Weight.NOTICE: "notice",
+    Weight.SERIOUS: "serious",
+    Weight.CRITICAL: "critical",
+}
+
+LOCAL_HOSTS = frozenset({"localhost", "host.docker.internal", "ip6-localhost"})
+
+_DROPPED_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+_BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u17b4\u17b5\u180b\u180c\u180d\u034f")
+_ADDRESS = re.compile(r"^(?:\d+(?:\.\d+){3}|\[?[0-9a-fA-F:.]*:[0-9a-fA-F:.]*\]?)$")
+
+
+def claim(text: str, limit: int = CLAIM_LENGTH) -> str:
+    """Text a Kit wrote, made safe to show on one line: visible letters only, blanks collapsed, at most ``limit``."""
+    if text.isascii() and text.isprintable() and len(text) <= limit and "  " not in text:
+        return text.strip()
+    shown: list[str] = []
+    for char in text[: limit * 4]:
+        if char in "\n\r\t\v\f\x85\u2028\u2029" or unicodedata.category(char) == "Zs":
+            char = " "
+        if not _is_visible(char) or (char == " " and shown[-1:] == [" "]):
+            continue
+        if unicodedata.combining(char) and len(shown) >= 2 and all(map(unicodedata.combining, shown[-2:])):
+            continue
+        shown.append(char)
+    line = "".join(shown).strip()
+    if len(line) > limit or len(text) > limit * 4:
+        line = line[: limit - 1].rstrip() + "…"
+    return line
+
+
+def exact(text: str) -> str:
+    """An exact entry, one line, nothing hidden: what cannot be seen is written as an escape, nothing is cut."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if _is_visible(c) else _escaped(c) for c in text)
+
+
+def quoted(text: str) -> str:
+    """Kit-provided text inside a sentence, marked as such; an empty one is said to be."""
+    shown = claim(text, 80)
+    return f"“{shown}”" if shown else "an empty text"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """``3 hosts``, ``1 host``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(parts: Sequence[str], limit: int = 4) -> str:
+    """``a, b and c``; past ``limit`` the rest is counted, never left out in silence."""
+    if len(parts) > limit:
+        return f"{', '.join(parts[: limit - 1])} and {len(parts) - limit + 1} more"
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def while_phase(phase: Phase) -> str:
+    """The end of a sentence about a phase: install grants are open only while the Kit is set up."""
+    return " while it is being set up" if phase is Phase.INSTALL else ""
+
+
+def host(text: str) -> str:
+    """A host pattern in words. Patterns keep their exact spelling; the runtime decides what they match."""
+    name, port = split_port(text)
+    suffix = f" on port {exact(port)}" if port else ""
+    shown = exact(name)
+    if name in ("*", "**"):
+        return f"any host{suffix}"
+    if name.startswith("**.") and "*" not in name[3:]:
+        return f"every host below {exact(name[3:])}{suffix}"
+    if name.startswith("*.") and "*" not in name[2:]:
+        return f"every host directly below {exact(name[2:])}{suffix}"
+    if "*" in name:
+        return f"every host that matches {shown}{suffix}"
+    if not name:
+        return f"a host without a name{suffix}"
+    if name.lower().rstrip(".") in LOCAL_HOSTS:
+        return f"this computer ({shown}){suffix}"
+    return shown + suffix
+
+
+def host_warning(text: str) -> str:
+    """Why a host's spelling may deceive, empty if it does not: look-alike letters, encoded names, hidden characters."""
+    return _host_warning(text)
+
+
+@lru_cache(maxsize=4096)
+def _host_warning(text: str) -> str:
+    name = split_port(text)[0]
+    if name.isascii():
+        encoded = [label for label in name.lower().split(".") if label.startswith("xn--")]
+        if not encoded:
+            return "" if name.isprintable() else "The name holds characters that cannot be seen."
+        shown = ".".join(_decoded(label) for label in name.lower().split("."))
+        return f"The name is an encoded spelling of {exact(shown)}, which may look like another one."
+    if any(not _is_visible(c) for c in name):
+        return "The name holds characters that cannot be seen."
+    return "The name holds letters outside the plain alphabet, which may look like others."
+
+
+def host_weight(text: str) -> Weight:
+    """How heavy it is to reach a host pattern: everything is critical, a pattern or this computer serious."""
+    name = split_port(text)[0]
+    if name in ("*", "**"):
+        return Weight.CRITICAL
+    if "*" in name or not name or name.lower().rstrip(".") in LOCAL_HOSTS or _host_warning(text):
+        return Weight.SERIOUS
+    if _ADDRESS.match(name):
+        return Weight.NOTICE
+    return Weight.INFO
+
+
+def split_port(text: str) -> tuple[str, str]:
+    """A host pattern and its port, empty if none. Cut at the first colon, as the grammar does (a bracketed address
+    keeps its own)."""
+    if text.startswith("["):
+        head, bracket, tail = text.partition("]")
+        return head + bracket, tail.removeprefix(":")
+    name, _, port = text.partition(":")
+    return name, port
+
+
+GROUP_ORDER = {group: index for index, group in enumerate(Group)}
+
+
+def _is_visible(char: str) -> bool:
+    if char == " ":
+        return True
+    category = unicodedata.category(char)
+    return category not in _DROPPED_CATEGORIES and category != "Zs" and char not in _BLANK_LETTERS
+
+
+def _escaped(char: str) -> str:
+    names = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return names.get(char) or f"\\u{{{ord(char):x}}}"
+
+
+def _decoded(label: str) -> str:
+    if not label.startswith("xn--"):
+        return label
+    try:
+        return label[4:].encode("ascii").decode("punycode")
+    except (UnicodeError, ValueError, OverflowError):
+        return label
