@@ -11,12 +11,54 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from kitstudio.models.errors import KitStudioError
-from kitstudio.registry.reference import Reference
+from kitstudio.registry.reference import Reference, RegistryError
+
+__all__ = [
+    "Artifact",
+    "ArtifactKind",
+    "ImageConfig",
+    "IndexEntry",
+    "Layer",
+    "Manifest",
+    "MissingPlatform",
+    "NotFound",
+    "Offline",
+    "Platform",
+    "RateLimited",
+    "Reference",
+    "RegistryError",
+    "SignInRequired",
+    "Source",
+    "Unreachable",
+]
 
 
-class RegistryError(KitStudioError):
-    """A source did not give what was asked: unreachable, refused, missing, oversized, wrong digest."""
+class Unreachable(RegistryError):
+    """The place did not answer at all."""
+
+
+class Offline(Unreachable):
+    """The program was told to stay offline and has no stored copy."""
+
+
+class SignInRequired(RegistryError):
+    """The place wants to know who asks, or no longer accepts the stored sign-in."""
+
+
+class NotFound(RegistryError):
+    """The place answered: it has no such thing."""
+
+
+class MissingPlatform(RegistryError):
+    """The Kit exists, but not for the platform that was asked for."""
+
+
+class RateLimited(RegistryError):
+    """The place asks us to come back later. ``retry_after``: seconds, None where it did not say."""
+
+    def __init__(self, what: str, *, where: str = "", remedy: str = "", retry_after: float | None = None) -> None:
+        super().__init__(what, where=where, remedy=remedy)
+        self.retry_after = retry_after
 
 
 class ArtifactKind(StrEnum):
@@ -50,11 +92,23 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """One row of an index as it stands there, attestations and nested indexes included."""
+
+    digest: str
+    size: int
+    media_type: str
+    platform: Platform | None = None
+    artifact_type: str = ""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """One manifest GET, verified. ``raw`` hashes to ``digest``.
 
-    For an index, ``platforms`` lists its runnable entries with their digests (attestations left out), and
-    ``annotations`` are the index's own.
+    For an index, ``platforms`` lists its runnable entries with their digests (attestations left out),
+    ``annotations`` are the index's own, and ``entries`` is every row, for copying and for nested indexes.
     """
 
     reference: Reference
@@ -66,10 +120,11 @@ class Manifest:
     config: Layer | None = None
     layers: tuple[Layer, ...] = ()
     platforms: tuple[tuple[Platform, str], ...] = ()
+    entries: tuple[IndexEntry, ...] | None = None
 
     @property
     def is_index(self) -> bool:
-        return bool(self.platforms)
+        return self.entries is not None or bool(self.platforms)
 
 
 @dataclass(frozen=True, slots=True)
