@@ -7,41 +7,11 @@ and the command line render these values and add nothing of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
 
 from kitstudio.models.surface import Widening
-
-
-class Weight(IntEnum):
-    """How heavy an entry is; larger is heavier."""
-
-    INFO = 0
-    NOTICE = 1
-    SERIOUS = 2
-    CRITICAL = 3
-
-
-class Group(StrEnum):
-    """The families entries are shown under, in this order."""
-
-    NETWORK = "network"
-    CREDENTIALS = "credentials"
-    SSH_AGENT = "SSH agent"
-    STORAGE = "storage"
-    HOST_FILES = "host files"
-    SKILLS = "skills"
-    PORTS = "ports"
-    USB = "USB"
-    PRIVILEGED = "privileged"
-    SERVICES = "services"
-
-
-class Phase(StrEnum):
-    """When a grant is open."""
-
-    INSTALL = "install"
-    RUNTIME = "runtime"
-    ALWAYS = "always"
+from kitstudio.models.weights import Group as Group
+from kitstudio.models.weights import Phase as Phase
+from kitstudio.models.weights import Weight as Weight
 
 
 @dataclass(frozen=True, slots=True)

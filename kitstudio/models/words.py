@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kitstudio.models.review import Group, Phase, Weight
+from kitstudio.models.weights import Group, Phase, Weight
 
 CLAIM_LENGTH = 300
 

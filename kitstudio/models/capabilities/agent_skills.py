@@ -11,7 +11,7 @@ from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config
 from kitstudio.models.capabilities.shape import Reader, ShapeError
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
-from kitstudio.models.review import Group, Weight
+from kitstudio.models.weights import Group, Weight
 
 
 @dataclass(frozen=True, slots=True)

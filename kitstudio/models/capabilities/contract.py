@@ -15,7 +15,7 @@ from typing import ClassVar, Generic, TypeAlias, TypeVar
 from kitstudio.models.capabilities.shape import Reader, ShapeError, is_encodable
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
-from kitstudio.models.review import Group, Phase, Weight
+from kitstudio.models.weights import Group, Phase, Weight
 
 Config: TypeAlias = "dict[str, JsonValue] | None"
 """A capability's ``config`` as decoded: None when absent or null."""

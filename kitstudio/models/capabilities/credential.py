@@ -11,7 +11,7 @@ from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config
 from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_reference
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
-from kitstudio.models.review import Group, Phase, Weight
+from kitstudio.models.weights import Group, Phase, Weight
 
 PHASES = ("install", "runtime")
 _SERVICE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")

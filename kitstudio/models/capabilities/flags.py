@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kitstudio.models.capabilities.contract import CapabilityType, Config, Fact, Grant
 from kitstudio.models.capabilities.shape import Reader
 from kitstudio.models.issue import Issue
-from kitstudio.models.review import Group, Weight
+from kitstudio.models.weights import Group, Weight
 
 
 class Flag(CapabilityType[None]):

@@ -12,7 +12,7 @@ from kitstudio.models.capabilities.shape import Reader
 from kitstudio.models.capabilities.volume import storage_claim, storage_key
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
-from kitstudio.models.review import Group, Weight
+from kitstudio.models.weights import Group, Weight
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kitstudio.models.capabilities.flags import Flag
-from kitstudio.models.review import Weight
+from kitstudio.models.weights import Weight
 
 
 class KitRegistry(Flag):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from kitstudio.models import words
 from kitstudio.models.capabilities.contract import Config, Fact, Grant
 from kitstudio.models.descriptor import JsonValue
-from kitstudio.models.review import Group, Phase, Weight
+from kitstudio.models.weights import Group, Phase, Weight
 
 PHASES = ("install", "runtime")
 METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kitstudio.models.capabilities.contract import Fact
+from kitstudio.models.capabilities.contract import Config, Fact
 from kitstudio.models.capabilities.flags import Flag
-from kitstudio.models.review import Group, Weight
+from kitstudio.models.weights import Group, Weight
 
 
 class Privileged(Flag):
@@ -17,6 +17,10 @@ class Privileged(Flag):
     sentence = "Runs the whole sandbox, every Kit in it, with elevated privileges."
     weight = Weight.CRITICAL
     tick = "I accept that everything in this sandbox runs with elevated privileges"
+
+    def decode(self, config: Config) -> None:
+        """Asking is all there is: a malformed request asks as well."""
+        return None
 
     def project(self, config: None) -> Iterable[Fact]:
         return (("privileged", ""),)

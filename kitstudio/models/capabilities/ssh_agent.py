@@ -11,7 +11,7 @@ from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config
 from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_arg_reference, holds_reference
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
-from kitstudio.models.review import Group, Phase, Weight
+from kitstudio.models.weights import Group, Phase, Weight
 
 PHASES = ("install", "runtime")
 FIELDS = ("phase", "unrestricted", "sign", "authenticate")
@@ -90,6 +90,7 @@ class SshAgentType(CapabilityType[SshAgent]):
         for phase in config.phases:
             if config.free:
                 yield "ssh_agent", phase
+                continue
             for space in config.sign or ():
                 yield "ssh_agent", f"{phase} sign {space}"
             for server in config.authenticate or ():

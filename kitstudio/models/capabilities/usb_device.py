@@ -9,7 +9,7 @@ from kitstudio.models import words
 from kitstudio.models.capabilities.contract import CapabilityType, Fact, Grant
 from kitstudio.models.capabilities.shape import Reader
 from kitstudio.models.issue import Issue
-from kitstudio.models.review import Group, Weight
+from kitstudio.models.weights import Group, Weight
 
 
 @dataclass(frozen=True, slots=True)
