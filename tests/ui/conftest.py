@@ -1,0 +1,49 @@
+"""Offscreen Qt, one theme, and an asyncio loop joined with Qt for tests that await."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import qasync
+from PySide6.QtWidgets import QApplication
+
+from kitstudio.ui.theme import Mode, Theme
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    """A light theme, dressed on the application."""
+    made = Theme(Mode.LIGHT)
+    made.install()
+    return made
+
+
+@pytest.fixture
+def run(qapp: QApplication) -> Iterator[Callable[[Awaitable[Any]], Any]]:
+    """``run(coroutine)``: await it on a loop that also serves Qt events, at most a minute."""
+    loop = qasync.QEventLoop(qapp)
+    previous = asyncio.get_event_loop_policy()
+    asyncio.set_event_loop(loop)
+
+    def runner(work: Awaitable[Any]) -> Any:
+        async def limited() -> Any:
+            async with asyncio.timeout(60):
+                return await work
+
+        return loop.run_until_complete(limited())
+
+    yield runner
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+    asyncio.set_event_loop(None)
+    asyncio.set_event_loop_policy(previous)
