@@ -70,8 +70,7 @@ class Screen(pyte.Screen):
         self.refused_clipboard = False
         self.cursor_shape = 1
         self._main: _Saved | None = None
-        self._cells: dict[str, Char] = {}
-        self._cells_of: Char | None = None
+        self._cells = _cells(_BLANK)
         self._last = ""
         super().__init__(columns, lines)
         self.buffer = _new_buffer(self)
@@ -434,19 +433,17 @@ class Screen(pyte.Screen):
         self.cursor.attrs = attrs._replace(data=" ")
 
     def _cell(self, char: str) -> Char:
-        """A shared cell of the current rendition: history costs a pointer a cell."""
+        return self._shared()[char]
+
+    def _shared(self) -> _Cells:
+        """The shared cells of the current rendition: history costs a pointer a cell."""
         attrs = self.cursor.attrs
-        if self._cells_of is not attrs:
-            self._cells_of, self._cells = attrs, _cells(attrs)
-        cell = self._cells.get(char)
-        if cell is None:
-            cell = attrs._replace(data=char)
-            if len(self._cells) < 4096:
-                self._cells[char] = cell
-        return cell
+        if self._cells.attrs is not attrs:
+            self._cells = _cells(attrs)
+        return self._cells
 
     def _draw_ascii(self, data: str) -> None:
-        position, cell = 0, self._cell
+        position, cell = 0, self._shared().__getitem__
         while position < len(data):
             if self.cursor.x >= self.columns:
                 self._wrap()
@@ -616,9 +613,23 @@ def _new_buffer(_screen: Screen) -> dict[int, StaticDefaultDict[int, Char]]:
     return _Buffer()
 
 
+class _Cells(dict[str, Char]):
+    """Cells of one rendition by character, as many as fit."""
+
+    def __init__(self, attrs: Char) -> None:
+        super().__init__()
+        self.attrs = attrs
+
+    def __missing__(self, char: str) -> Char:
+        cell = self.attrs._replace(data=char)
+        if len(self) < 4096:
+            self[char] = cell
+        return cell
+
+
 @lru_cache(maxsize=64)
-def _cells(_attrs: Char) -> dict[str, Char]:
-    return {}
+def _cells(attrs: Char) -> _Cells:
+    return _Cells(attrs)
 
 
 def _with_style(attrs: Char, name: str, on: bool) -> Char:

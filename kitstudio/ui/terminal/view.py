@@ -49,6 +49,7 @@ from kitstudio.ui.terminal.selection import Place, Selection, selected_text, wor
 from kitstudio.ui.theme import Theme, Token
 
 SLICE_MS = 8
+FRAME_MS = 33
 PORTION = 2048
 RESIZE_MS = 80
 HIGH_WATER = 1 << 20
@@ -99,6 +100,7 @@ class TerminalView(QAbstractScrollArea):
         self._rest.timeout.connect(self._resize_now)
         self._follow = True
         self._seen_dropped = 0
+        self._painted = 0.0
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         theme.changed.connect(self._redress)
 
@@ -353,7 +355,9 @@ class TerminalView(QAbstractScrollArea):
             self.waiting -= len(data)
         if not self._queue:
             self._slices.stop()
-        self._after_feed()
+        if not self._queue or (started - self._painted) * 1000 >= FRAME_MS:
+            self._painted = started
+            self._after_feed()
         if self.waiting < HIGH_WATER:
             self.drained.emit()
 
