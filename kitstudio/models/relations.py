@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kitstudio.models.errors import DescriptorError
-from kitstudio.models.versions import compare, is_version, strip_zeros
+from kitstudio.models.versions import compare, is_version, strip_zeros, trim
 
 DEFAULT_NAMESPACE: Final = "com.docker.kit"
 DERIVED_NAMESPACES: Final = ("deb", "apk")
@@ -88,9 +88,9 @@ def normalise(name: str) -> str:
 
 def parse_provide(text: str) -> Provide:
     """``name`` or ``name@version``. Raises DescriptorError."""
-    name, at, version = text.strip().partition("@")
+    name, at, version = trim(text).partition("@")
     _require_name(name, text)
-    version = version.strip()
+    version = trim(version)
     if at and not is_version(version):
         raise DescriptorError(
             f"{text!r} does not state a version after '@'",
@@ -101,9 +101,9 @@ def parse_provide(text: str) -> Provide:
 
 def parse_require(text: str) -> Require:
     """``name`` or ``name >= 1.0, < 2``. Raises DescriptorError, also when no version could satisfy it."""
-    stripped = text.strip()
+    stripped = trim(text)
     start = _OPERATOR_START.search(stripped)
-    name = (stripped[: start.start()] if start else stripped).strip()
+    name = trim(stripped[: start.start()] if start else stripped)
     _require_name(name, text)
     if start is None:
         return Require(normalise(name))

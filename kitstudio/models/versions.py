@@ -7,10 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Final
 from urllib.parse import parse_qsl
 
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9A-Za-z-]+)*")
 _DIGITS = re.compile(r"[0-9]+")
+
+
+_WHITE_SPACE: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+def trim(text: str) -> str:
+    """The text without Unicode white space at both ends."""
+    return text.strip(_WHITE_SPACE)
 
 
 def is_version(text: str) -> bool:
