@@ -81,7 +81,9 @@ def check_re_export(name: str, arg: Arg, set_args: Mapping[str, Arg], target: st
 
 def check_value(name: str, arg: Arg, value: str) -> None:
     """Raise DescriptorError unless the value is within the arg's enum or pattern. The value is not repeated."""
-    if arg.enum and value not in arg.enum:
+    if arg.enum:
+        if value in arg.enum:
+            return
         raise DescriptorError(
             f"The value of {name!r} is not one of the accepted ones",
             where=name,

@@ -152,6 +152,8 @@ def _is_https(url: str) -> bool:
     if parts.scheme.lower() != "https" or not parts.netloc:
         return False
     host = parts.netloc.rpartition("@")[2]
+    if not host:
+        return False
     port = host[host.rfind("]") + 1 :].partition(":")[2] if host.startswith("[") else host.partition(":")[2]
     return _PORT.fullmatch(port) is not None
 
