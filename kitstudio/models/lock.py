@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kitstudio.models import surface as surface_module
 from kitstudio.models.descriptor import Descriptor
-from kitstudio.models.surface import Surface
+from kitstudio.models.resolve import Resolution, Unit
+from kitstudio.models.surface import Surface, project
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +65,18 @@ class ApprovedLock:
     selected: Mapping[str, Descriptor]
     lines: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def reference_lock(resolution: Resolution) -> dict[str, object]:
+    """The lock of the specification's reference: version 1, Kits in composition order, each with its surface."""
+    return {"version": 1, "kits": [_reference_kit(resolution.units[i]) for i in resolution.ordered]}
+
+
+def _reference_kit(unit: Unit) -> dict[str, object]:
+    written: dict[str, object] = {"reference": unit.reference, "digest": unit.digest}
+    written["kind"] = unit.descriptor.kind if unit.descriptor is not None else ""
+    if unit.args:
+        written["args"] = dict(sorted(unit.args.items()))
+    surface = project(unit.descriptor) if unit.descriptor is not None else Surface()
+    written["permissions"] = surface_module.to_json(surface)
+    return written

@@ -7,14 +7,11 @@ left over. Any fault is a ``ShapeError``; validation reports it at ``….config`
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
 from kitstudio.models.descriptor import JsonValue
-
-ARG_REFERENCE = re.compile(r"\$\{\{\s*kit\.args\.[A-Za-z_][A-Za-z0-9_]*\s*\}\}", re.ASCII)
-ENV_OPENER = re.compile(r"\$\{\{\s*kit\.env\b", re.ASCII)
+from kitstudio.models.references import holds_arg, holds_env
 
 _INT64 = 2**63
 
@@ -25,23 +22,12 @@ class ShapeError(Exception):
 
 def holds_reference(text: str) -> bool:
     """True when a text holds an arg reference or the opener of an environment reference (§6, §6.1)."""
-    return "${{" in text and bool(ARG_REFERENCE.search(text) or ENV_OPENER.search(text))
-
-
-def holds_arg_reference(text: str) -> bool:
-    """True when a text holds an arg reference."""
-    return "${{" in text and bool(ARG_REFERENCE.search(text))
+    return holds_arg(text) or holds_env(text)
 
 
 def is_parameterised(value: JsonValue) -> bool:
     """True when a config value holds an arg reference (keys included) or an environment opener (values only)."""
-    if isinstance(value, str):
-        return holds_reference(value)
-    if isinstance(value, dict):
-        return any(holds_arg_reference(str(k)) or is_parameterised(v) for k, v in value.items())
-    if isinstance(value, list):
-        return any(is_parameterised(v) for v in value)
-    return False
+    return holds_arg(value) or holds_env(value)
 
 
 def is_encodable(value: JsonValue) -> bool:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from kitstudio.models import words
 from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant
-from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_arg_reference, holds_reference
+from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_reference
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
+from kitstudio.models.references import holds_arg
 from kitstudio.models.weights import Group, Phase, Weight
 
 PHASES = ("install", "runtime")
@@ -48,7 +49,7 @@ class SshAgentType(CapabilityType[SshAgent]):
     def presence(self, config: Config, where: str, kind: str) -> tuple[Issue, ...]:
         raw = dict(config or {})
         free = raw.get("unrestricted")
-        if isinstance(free, str) and holds_arg_reference(free):
+        if isinstance(free, str) and holds_arg(free):
             # What the reference will say is not known yet: a stated list can only go with false.
             raw["unrestricted"] = not ("sign" in raw or "authenticate" in raw)
         return self.check(raw, where, kind)
