@@ -118,9 +118,7 @@ def credential_owners(units: Sequence[Unit], entries: Sequence[Sequence[Capabili
     for (service, phase), holders in sorted(owners.items()):
         if len(holders) > 1:
             kits = tuple(units[i].reference for i in holders)
-            message = (
-                f"{_names(kits)} both sign in to {service!r} at {phase}. A set can have one owner of a credential."
-            )
+            message = f"{_names(kits)} both sign in to {service!r} at {phase}. One Kit can own it."
             found.append(Problem(ProblemKind.SEVERAL_CREDENTIAL_OWNERS, kits, f"{service}/{phase}", message))
     return found
 

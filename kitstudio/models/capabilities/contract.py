@@ -29,11 +29,15 @@ Fact: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something an entry claims within its declaration block. ``at``: path below the entry for a second claim."""
+    """Something an entry claims within its declaration block.
+
+    ``at``: path below the entry for a second claim. ``rivals``: keys of another type that exclude this one.
+    """
 
     key: str
     at: str
     what: str
+    rivals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,10 @@ def claim(seen: MutableMapping[str, str], claims: Iterable[Claim], where: str) -
     """Enter an entry's claims into a block's ``seen``; one issue for each that an earlier entry holds."""
     found = []
     for item in claims:
-        earlier = seen.setdefault(item.key, where)
-        if earlier is not where:
-            found.append(Issue(where + item.at, f"{item.what} is already asked for by {earlier}"))
+        holders = [seen.setdefault(item.key, where), *(seen[rival] for rival in item.rivals if rival in seen)]
+        found.extend(
+            Issue(where + item.at, f"{item.what} is already asked for by {earlier}")
+            for earlier in holders
+            if earlier != where
+        )
     return tuple(found)

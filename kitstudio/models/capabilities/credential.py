@@ -72,26 +72,12 @@ class CredentialType(CapabilityType[Credential]):
         return tuple(_phase_issues(_raw_phases(config), f"{where}.config.phase"))
 
     def check(self, config: Config, where: str, kind: str) -> tuple[Issue, ...]:
-        nulls = tuple(_nulls(config, f"{where}.config"))
+        at = f"{where}.config"
         try:
             typed = self.decode(config)
         except ShapeError as error:
-            return (Issue(f"{where}.config", str(error)), *nulls)
-        return (*nulls, *self.values(typed, f"{where}.config"))
-
-    def values(self, config: Credential, at: str) -> Iterable[Issue]:
-        if not _SERVICE.fullmatch(config.service):
-            yield Issue(
-                f"{at}.service",
-                "a service is 1 to 64 lower-case letters, digits and hyphens, not beginning or ending with a hyphen",
-            )
-        yield from _phase_issues(config.phases, f"{at}.phase")
-        if config.api_key is None and config.oauth is None:
-            yield Issue(at, "a credential states apiKey, oauth or both")
-        if config.api_key is not None:
-            yield from _api_key_issues(config.api_key, f"{at}.apiKey")
-        if config.oauth is not None:
-            yield from _oauth_issues(config.oauth, f"{at}.oauth")
+            return (Issue(at, str(error)), *_nulls(config, at))
+        return (*_identity_issues(typed, at), *_nulls(config, at), *_presentation_issues(typed, at))
 
     def literal_claims(self, config: Config) -> tuple[Claim, ...]:
         service = (config or {}).get("service")
@@ -125,6 +111,24 @@ class CredentialType(CapabilityType[Credential]):
         if config.oauth is not None:
             written["oauth"] = config.oauth.raw
         return written
+
+
+def _identity_issues(config: Credential, at: str) -> Iterator[Issue]:
+    if not _SERVICE.fullmatch(config.service):
+        yield Issue(
+            f"{at}.service",
+            "a service is 1 to 64 lower-case letters, digits and hyphens, not beginning or ending with a hyphen",
+        )
+    yield from _phase_issues(config.phases, f"{at}.phase")
+    if config.api_key is None and config.oauth is None:
+        yield Issue(at, "a credential states apiKey, oauth or both")
+
+
+def _presentation_issues(config: Credential, at: str) -> Iterator[Issue]:
+    if config.api_key is not None:
+        yield from _api_key_issues(config.api_key, f"{at}.apiKey")
+    if config.oauth is not None:
+        yield from _oauth_issues(config.oauth, f"{at}.oauth")
 
 
 def _raw_phases(config: Config) -> tuple[str, ...]:

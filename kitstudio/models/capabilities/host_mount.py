@@ -38,7 +38,7 @@ class HostMountType(CapabilityType[HostMount]):
             yield Issue(f"{at}.mode", f"{config.mode!r} is not {sizes.MODE_RULE}")
 
     def literal_claims(self, config: Config) -> tuple[Claim, ...]:
-        return storage_claim(config)
+        return storage_claim(config, own="host-mount", rival="volume")
 
     def project(self, config: HostMount) -> Iterable[Fact]:
         return (("host_mount_paths", config.path),)

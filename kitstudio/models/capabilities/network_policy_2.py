@@ -29,9 +29,11 @@ class NetworkPolicy2(CapabilityType[Policy]):
 
     def values(self, config: Policy, at: str) -> Iterable[Issue]:
         for _, verb, place, entry in _entries(config, at):
-            yield from _hosts(entry, place, verb)
+            yield from _hosts(entry, place)
             yield from _methods(entry, place)
             yield from _paths(entry, place)
+            if verb == "allow" and entry.bounded:
+                yield from _literal_hosts(entry, place)
 
     def project(self, config: Policy) -> Iterable[Fact]:
         return network.project(config)
@@ -93,14 +95,17 @@ def _shape(entry: Entry, at: str) -> Iterator[Issue]:
         yield Issue(f"{at}.paths", "paths need methods; write methods: [ANY] to mean every method")
 
 
-def _hosts(entry: Entry, at: str, verb: str) -> Iterator[Issue]:
+def _hosts(entry: Entry, at: str) -> Iterator[Issue]:
     if not entry.hosts:
         yield Issue(f"{at}.hosts", "an entry names at least one host")
+    if "" in entry.hosts:
+        yield Issue(f"{at}.hosts", "a host is not empty")
+
+
+def _literal_hosts(entry: Entry, at: str) -> Iterator[Issue]:
     for host in entry.hosts:
-        if not host:
-            yield Issue(f"{at}.hosts", "a host is not empty")
-        elif verb == "allow" and entry.bounded and "*" in host:
-            yield Issue(f"{at}.hosts", f"an allow entry with methods or paths names its host in full, not {host!r}")
+        if "*" in host:
+            yield Issue(f"{at}.hosts", f"an entry with methods or paths names its hosts in full, not {host!r}")
 
 
 def _methods(entry: Entry, at: str) -> Iterator[Issue]:
@@ -113,7 +118,7 @@ def _methods(entry: Entry, at: str) -> Iterator[Issue]:
                 yield Issue(f"{at}.methods", "ANY stands alone, since it already means every method")
         elif method not in METHODS:
             yield Issue(f"{at}.methods", f"{method!r} is not one of ANY, {', '.join(sorted(METHODS))}")
-        elif method in seen:
+        if method in seen and method != "ANY":
             yield Issue(f"{at}.methods", f"{method} is stated twice")
         seen.add(method)
 

@@ -42,7 +42,7 @@ class VolumeType(CapabilityType[Volume]):
             yield Issue(f"{at}.mode", f"{config.mode!r} is not {sizes.MODE_RULE}")
 
     def literal_claims(self, config: Config) -> tuple[Claim, ...]:
-        return storage_claim(config)
+        return storage_claim(config, own="volume", rival="host-mount")
 
     def project(self, config: Volume) -> Iterable[Fact]:
         return (("storage_paths", paths.clean(config.path)),)
@@ -84,12 +84,13 @@ def storage_key(path: str) -> str:
     return f"storage {paths.clean(path)}"
 
 
-def storage_claim(config: Config) -> tuple[Claim, ...]:
+def storage_claim(config: Config, *, own: str, rival: str) -> tuple[Claim, ...]:
     """The literal destination of a raw volume or host-mount config."""
     path = (config or {}).get("path")
     if not isinstance(path, str) or not path or holds_reference(path):
         return ()
-    return (Claim(storage_key(path), ".config.path", f"the path {paths.clean(path)}"),)
+    cleaned = paths.clean(path)
+    return (Claim(f"{own} {cleaned}", ".config.path", f"the path {cleaned}", (f"{rival} {cleaned}",)),)
 
 
 TYPE = VolumeType()
