@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
 from wcwidth import wcwidth
 
-from kitstudio.models.document import Document, Position
+from kitstudio.models.document import LINE_BREAK, Document, Position
 from kitstudio.models.issue import Issue
 
 MAX_EXCERPT: Final = 4096
 """Characters of a source line that are shown: a published descriptor is one line of up to 512 KiB."""
 _BEFORE_CARET: Final = 160
-_LINE_BREAK = re.compile("\r\n|\r|\n|\x85")
 
 
 def locate(document: Document, path: str) -> Position:
@@ -30,13 +28,13 @@ def locate(document: Document, path: str) -> Position:
 
 def render(document: Document, issues: Iterable[Issue]) -> str:
     """Every finding with its place and excerpt, separated by blank lines."""
-    lines = _LINE_BREAK.split(document.text)
+    lines = LINE_BREAK.split(document.text)
     return "\n\n".join(_render(document, issue, lines) for issue in issues)
 
 
 def excerpt(text: str, position: Position) -> str:
     """The source line of a position with a caret under it; empty when the position lies outside the text."""
-    return _excerpt(_LINE_BREAK.split(text), position)
+    return _excerpt(LINE_BREAK.split(text), position)
 
 
 def _render(document: Document, issue: Issue, lines: list[str]) -> str:

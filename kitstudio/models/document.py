@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Final
 
 from kitstudio.models.descriptor import Descriptor
+
+LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+"""What ends a line where positions are counted."""
 
 
 class NodeKind(IntEnum):

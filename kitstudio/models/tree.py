@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from yaml._yaml import CParser
 
-from kitstudio.models.document import Node, NodeKind, Position
+from kitstudio.models.document import LINE_BREAK, Node, NodeKind, Position
 from kitstudio.models.errors import DescriptorError
 
 MAX_TEXT = 4 * 1024 * 1024
@@ -23,7 +23,6 @@ MAX_DEPTH = 1000
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
 _ESCAPED_SLASH = re.compile(r'"(?:[^\\]|\\[^/])*?\\/', re.DOTALL)
-_LINE_BREAK = re.compile("\r\n|\r|\n|\x85")
 
 
 def read_text(source: str | bytes, name: str = "") -> str:
@@ -72,7 +71,7 @@ def place(name: str, position: Position | Node | None) -> str:
 def offset_position(text: str, offset: int) -> Position:
     """The position of a character offset."""
     line, start = 1, 0
-    for found in _LINE_BREAK.finditer(text, 0, offset):
+    for found in LINE_BREAK.finditer(text, 0, offset):
         line, start = line + 1, found.end()
     return Position(line, offset - start + 1)
 
