@@ -71,8 +71,10 @@ def series() -> str:
     return f"{fields.get('ID', 'unknown')}-{fields.get('VERSION_ID', 'unknown')}"
 
 
-def obtain(roots: Sequence[str], pins: Sequence[Pinned], cache: Path, log: Log) -> tuple[Pinned, ...]:
-    """Have every package of ``roots``' closure in ``cache``.
+def obtain(
+    roots: Sequence[str], pins: Sequence[Pinned], cache: Path, log: Log, *, alone: bool = False
+) -> tuple[Pinned, ...]:
+    """Have every package of ``roots``' closure in ``cache`` (``alone``: ``roots`` and nothing else).
 
     ``pins`` is used as it stands while all of it can be had; otherwise the newest of the series takes its place,
     and the answer says what was taken.
@@ -87,7 +89,7 @@ def obtain(roots: Sequence[str], pins: Sequence[Pinned], cache: Path, log: Log) 
             log("Some pinned packages have left the archive: taking the newest of this series instead.")
     else:
         chosen = ()
-    chosen = chosen or closure(roots)
+    chosen = chosen or (newest(roots) if alone else closure(roots))
     missing = [pin for pin in chosen if not _cached(pin, cache)]
     if missing:
         log(f"Fetching {len(missing)} packages from this system's archive.")
@@ -111,6 +113,13 @@ def closure(roots: Sequence[str]) -> tuple[Pinned, ...]:
     names = [match[1] for line in text.splitlines() if (match := _URI_LINE.match(line))]
     wanted = [unquote(name).removesuffix(".deb").split("_") for name in names]
     return tuple(sorted(_shown([f"{name}={version}" for name, version, _ in wanted]), key=lambda pin: pin.name))
+
+
+def newest(names: Sequence[str]) -> tuple[Pinned, ...]:
+    """Exactly these packages, newest of this series."""
+    policies = _apt("apt-cache", "policy", *names)
+    candidates = re.findall(r"^(\S+):\n(?:  .*\n)*?  Candidate: (\S+)$", policies, re.MULTILINE)
+    return tuple(sorted(_shown([f"{name}={version}" for name, version in candidates]), key=lambda pin: pin.name))
 
 
 def unpack(path: Path) -> Unpacked:

@@ -11,18 +11,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from kitstudio.models.errors import KitStudioError
+from kitstudio.models.image_reference import check_reference
 
 HUB = "docker.io"
 DEMO = "demo.invalid"
 LOCAL = "local.invalid"
-MAX_PATH = 255
 
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_DOMAIN = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:]+\])(?::[0-9]{{1,5}})?")
-_COMPONENT = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
-_HEX64 = re.compile(r"[0-9a-f]{64}")
 _DESCRIPTOR_SUFFIXES = (".yaml", ".yml")
 
 
@@ -84,32 +80,22 @@ Location: TypeAlias = FolderLocation | LayoutLocation | Reference
 def parse(text: str) -> Reference:
     """Parse a registry reference; the first component is a host if it is ``localhost`` or holds ``.``, ``:`` or a
     capital, else the reference belongs to Docker Hub."""
-    rest = text.strip()
-    if not rest:
+    stated = text.strip()
+    if not stated:
         raise _refused(text, "a reference is empty", "Write one such as docker.io/acme/kit:1.0.")
-    if "://" in rest:
-        raise _refused(text, "a reference has no scheme", "Leave out everything up to and including ://.")
-    if any(character.isspace() for character in rest):
-        raise _refused(text, "a reference holds no blanks")
-    rest, _, digest = rest.partition("@")
-    if _HEX64.fullmatch(rest):
-        raise _refused(text, "64 hexadecimal digits alone name an image id, not a reference")
-    if "@" in text and not _DIGEST.fullmatch(digest):
-        raise _refused(text, f"“{_short(digest)}” is not a digest", "A digest reads sha256: and 64 hexadecimal digits.")
-    domain, path, tag = _split(rest)
-    if domain and not _DOMAIN.fullmatch(domain):
-        raise _refused(text, f"“{_short(domain)}” is not a host name")
-    if tag is not None and not _TAG.fullmatch(tag):
-        raise _refused(
-            text, f"“{_short(tag)}” is not a tag", "A tag has up to 128 letters, digits, dots, hyphens and _."
-        )
-    if len(path) > MAX_PATH or not path or not all(_COMPONENT.fullmatch(part) for part in path.split("/")):
-        raise _refused(text, f"“{_short(path)}” is not a repository name", "Repository names are lower case.")
-    if not domain or domain == f"index.{HUB}":
-        domain = HUB
+    if problem := check_reference(stated):
+        raise _refused(text, problem, "A reference is written [host/]name[:tag][@digest], names in lower case.")
+    rest, _, digest = stated.partition("@")
+    first, slash, remainder = rest.partition("/")
+    is_host = slash and (first == "localhost" or any(c in ".:" or c.isupper() for c in first))
+    domain, rest = (first, remainder) if is_host else (HUB, rest)
+    path, colon, tag = rest.rpartition(":")
+    if not colon:
+        path, tag = rest, ""
+    domain = HUB if domain == f"index.{HUB}" else domain
     if domain == HUB and "/" not in path:
         path = f"library/{path}"
-    return Reference(domain, path, tag or "", digest, text.strip())
+    return Reference(domain, path, tag, digest, stated)
 
 
 def parse_location(text: str, cwd: Path) -> Location:
@@ -134,16 +120,6 @@ def is_digest(text: str) -> bool:
 def is_tag(text: str) -> bool:
     """True for what may stand as a tag."""
     return _TAG.fullmatch(text) is not None
-
-
-def _split(rest: str) -> tuple[str, str, str | None]:
-    first, slash, remainder = rest.partition("/")
-    if slash and (first == "localhost" or any(c in ".:[" or c.isupper() for c in first)):
-        domain, rest = first, remainder
-    else:
-        domain = ""
-    path, colon, tag = rest.rpartition(":")
-    return (domain, path, tag) if colon else (domain, rest, None)
 
 
 def _layout(text: str, cwd: Path) -> LayoutLocation:

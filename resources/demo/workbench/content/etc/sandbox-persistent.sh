@@ -1,0 +1,1 @@
+# Sourced by every bash that runs without a terminal: what should outlive one command goes here.

@@ -1,0 +1,2 @@
+PS1='agent@workbench:\w\$ '
+alias ll='ls -l'
