@@ -58,7 +58,7 @@ def _resolution(found: Resolution, *, with_lock: bool) -> Answer:
         "ok": True,
         "topological": [references[index] for index in found.topological],
         "ordered": [references[index] for index in found.ordered],
-        "workload": "" if found.workload is None else references[found.workload],
+        "workload": None if found.workload is None else references[found.workload],
     }
     if with_lock:
         answer["lock"] = {"version": 1, "kits": [_locked(found.units[index]) for index in found.ordered]}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +21,9 @@ MAX_TEXT = 4 * 1024 * 1024
 """Characters: what a registry accepts as a manifest. The descriptor's own budget (§9.4) is far below."""
 MAX_DEPTH = 1000
 """Levels of nesting, the limit of libyaml."""
+
+# Walks of a config take up to four frames a level; Python's own limit would fail below ours.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * MAX_DEPTH))
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
 _ESCAPED_SLASH = re.compile(r'"(?:[^\\]|\\[^/])*?\\/', re.DOTALL)
