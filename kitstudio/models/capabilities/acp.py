@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from kitstudio.models.capabilities.commands import Argv, command
 from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, MergeConflict
 from kitstudio.models.capabilities.shape import Reader, holds_reference
-from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
 from kitstudio.models.relations import is_name, normalise
 
@@ -67,14 +66,6 @@ class AcpType(CapabilityType[Acp]):
         if (first.command, first.env, first.protocol_version) != (second.command, second.env, second.protocol_version):
             raise MergeConflict(f"different adapters for the agent {first.agent}")
         return first
-
-    def encode(self, config: Acp) -> Config:
-        written: dict[str, JsonValue] = {"agent": config.agent, "command": list(config.command)}
-        if config.env:
-            written["env"] = dict(config.env)
-        if config.protocol_version != 1:
-            written["protocolVersion"] = config.protocol_version
-        return written
 
 
 def _env(fields: Reader | None) -> tuple[tuple[str, str], ...]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from kitstudio.models.capabilities import paths
 from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, MergeConflict
 from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_reference, is_parameterised
-from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -74,12 +73,6 @@ class AgentSkillType(CapabilityType[AgentSkill]):
         if first.path != second.path:
             raise MergeConflict(f"different skills named {first.effective_name}")
         return first
-
-    def encode(self, config: AgentSkill) -> Config:
-        written: dict[str, JsonValue] = {"path": config.path}
-        if config.name is not None:
-            written["name"] = config.name
-        return written
 
 
 def _is_directory(path: str) -> bool:

@@ -9,7 +9,6 @@ from kitstudio.models import words
 from kitstudio.models.capabilities import paths
 from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant, MergeConflict
 from kitstudio.models.capabilities.shape import Reader, ShapeError
-from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
 from kitstudio.models.weights import Group, Weight
 
@@ -80,12 +79,6 @@ class AgentSkillsType(CapabilityType[AgentSkills]):
         if (first.mode or "readonly") != (second.mode or "readonly"):
             raise MergeConflict(f"the skills path {first.path} read-only here and writable there")
         return first
-
-    def encode(self, config: AgentSkills) -> Config:
-        written: dict[str, JsonValue] = {"path": config.path}
-        if config.mode:
-            written["mode"] = config.mode
-        return written
 
 
 TYPE = AgentSkillsType()

@@ -88,6 +88,10 @@ class CapabilityType(ABC, Generic[C]):
     silent: ClassVar[bool] = False
     """Contributes nothing to the surface, decodable or not."""
     slot: ClassVar[Slot] = Slot.KEYED
+    rewritten: ClassVar[bool] = False
+    """A merge writes its entries anew from their typed form; of other types the first config is kept as it stands."""
+    one_author: ClassVar[bool] = False
+    """At most one contribution states it; an identical restatement is the same ask (§9.5)."""
 
     @abstractmethod
     def read(self, fields: Reader) -> C:
@@ -139,7 +143,7 @@ class CapabilityType(ABC, Generic[C]):
         return ()
 
     def split(self, config: C) -> tuple[C, ...]:
-        """The config as the entries it becomes in a merge, one a key."""
+        """The config as the entries it becomes in a merge, one a key. Only asked of types that are ``rewritten``."""
         return (config,)
 
     def merge_key(self, config: C) -> str | None:
@@ -148,16 +152,16 @@ class CapabilityType(ABC, Generic[C]):
 
     def merge(self, first: C, second: C) -> C:
         """One request out of two under one key. Raises ``MergeConflict``."""
-        raise NotImplementedError(self.name)
+        return first
 
     def encode(self, config: C) -> Config:
-        """The config as a merge writes it."""
+        """The config as a merge writes it. Only asked of types that are ``rewritten``."""
         raise NotImplementedError(self.name)
 
 
 def claim(seen: MutableMapping[str, str], claims: Iterable[Claim], where: str) -> tuple[Issue, ...]:
     """Enter an entry's claims into a block's ``seen``; one issue for each that an earlier entry holds."""
-    found = []
+    found: list[Issue] = []
     for item in claims:
         holders = [seen.setdefault(item.key, where), *(seen[rival] for rival in item.rivals if rival in seen)]
         found.extend(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from kitstudio.models import words
-from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant
+from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant, MergeConflict
 from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_reference
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
@@ -60,6 +60,7 @@ class Credential:
 class CredentialType(CapabilityType[Credential]):
     name = "com.docker.sandbox/credential@1"
     title = "credential"
+    rewritten = True
 
     def read(self, fields: Reader) -> Credential:
         stated = fields.text_or_texts("phase")
@@ -102,6 +103,9 @@ class CredentialType(CapabilityType[Credential]):
 
     def merge_key(self, config: Credential) -> str:
         return f"{config.service} {config.phases[0]}"
+
+    def merge(self, first: Credential, second: Credential) -> Credential:
+        raise MergeConflict(f"the credential {first.service!r} at {first.phases[0]}; it has one owner")
 
     def encode(self, config: Credential) -> Config:
         phases: JsonValue = config.phases[0] if len(config.phases) == 1 else list(config.phases)

@@ -38,9 +38,3 @@ class Flag(CapabilityType[None]):
 
     def merge_key(self, config: None) -> str:
         return ""
-
-    def merge(self, first: None, second: None) -> None:
-        return None
-
-    def encode(self, config: None) -> Config:
-        return None

@@ -10,7 +10,6 @@ from kitstudio.models.capabilities import paths, sizes
 from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant, MergeConflict
 from kitstudio.models.capabilities.shape import Reader
 from kitstudio.models.capabilities.volume import storage_claim, storage_key
-from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
 from kitstudio.models.weights import Group, Weight
 
@@ -58,13 +57,7 @@ class HostMountType(CapabilityType[HostMount]):
         return storage_key(config.path)
 
     def merge(self, first: HostMount, second: HostMount) -> HostMount:
-        raise MergeConflict(f"the shared folder at {first.path} has one owner")
-
-    def encode(self, config: HostMount) -> Config:
-        written: dict[str, JsonValue] = {"path": config.path}
-        if config.mode is not None:
-            written["mode"] = config.mode
-        return written
+        raise MergeConflict(f"a shared folder at {first.path}; it has one owner")
 
 
 TYPE = HostMountType()

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from kitstudio.models import words
 from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant
 from kitstudio.models.capabilities.shape import Reader, ShapeError
-from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
 from kitstudio.models.weights import Group, Weight
 
@@ -62,17 +61,6 @@ class PortType(CapabilityType[Port]):
 
     def merge_key(self, config: Port) -> str:
         return config.key
-
-    def merge(self, first: Port, second: Port) -> Port:
-        return first
-
-    def encode(self, config: Port) -> Config:
-        written: dict[str, JsonValue] = {"container": config.container}
-        if config.transport:
-            written["transport"] = config.transport
-        if config.name:
-            written["name"] = config.name
-        return written
 
 
 TYPE = PortType()

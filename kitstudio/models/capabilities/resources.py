@@ -42,6 +42,7 @@ class ResourcesType(CapabilityType[Resources]):
     singleton = True
     silent = True
     slot = Slot.RESOURCES
+    one_author = True
 
     def read(self, fields: Reader) -> Resources:
         return Resources(fields.number("cpu"), fields.text("memory"), fields.text("gpu"))

@@ -34,6 +34,7 @@ class AgentSessions(CapabilityType[Sessions]):
     singleton = True
     silent = True
     slot = Slot.SESSIONS
+    one_author = True
 
     def read(self, fields: Reader) -> Sessions:
         return Sessions(
@@ -52,6 +53,7 @@ class AgentInteractiveSessions(CapabilityType[Sessions]):
     singleton = True
     silent = True
     slot = Slot.INTERACTIVE_SESSIONS
+    one_author = True
 
     def read(self, fields: Reader) -> Sessions:
         return Sessions(

@@ -39,6 +39,7 @@ class SshAgent:
 class SshAgentType(CapabilityType[SshAgent]):
     name = "com.docker.sandbox/ssh-agent@1"
     title = "SSH agent"
+    rewritten = True
 
     def read(self, fields: Reader) -> SshAgent:
         stated = fields.text_or_texts("phase")

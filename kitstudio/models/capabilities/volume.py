@@ -9,7 +9,6 @@ from kitstudio.models import words
 from kitstudio.models.capabilities import paths, sizes
 from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant, MergeConflict
 from kitstudio.models.capabilities.shape import Reader, holds_reference
-from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
 from kitstudio.models.weights import Group, Weight
 
@@ -65,18 +64,8 @@ class VolumeType(CapabilityType[Volume]):
 
     def merge(self, first: Volume, second: Volume) -> Volume:
         if first.settings() != second.settings():
-            raise MergeConflict(f"different volumes at {paths.clean(first.path)}")
+            raise MergeConflict(f"different storage at {paths.clean(first.path)}; no setting is chosen over the other")
         return first
-
-    def encode(self, config: Volume) -> Config:
-        written: dict[str, JsonValue] = {"path": config.path}
-        if config.size:
-            written["size"] = config.size
-        if config.tmpfs:
-            written["tmpfs"] = True
-        if config.mode:
-            written["mode"] = config.mode
-        return written
 
 
 def storage_key(path: str) -> str:
