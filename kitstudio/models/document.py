@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from kitstudio.models.descriptor import Descriptor
 
@@ -23,25 +23,40 @@ class NodeKind(IntEnum):
     ALIAS = 3
 
 
-@dataclass(slots=True, eq=False)
 class Node:
     """One element of the first document.
 
     ``text``: a scalar's text, or an alias's anchor. ``children``: items, or keys and values in turn. ``target``:
     the node an alias stands for. ``line`` and ``column`` count from 1, ``start`` and ``end`` are character offsets.
+    Written out instead of a dataclass: a descriptor has thousands, and this is what decoding spends its time on.
     """
 
-    kind: NodeKind
-    line: int
-    column: int
-    start: int
-    end: int
-    tag: str = ""
-    text: str = ""
-    style: str = ""
-    children: list[Node] = field(default_factory=list)
-    target: Node | None = None
-    flow: bool = False
+    __slots__ = ("children", "column", "end", "flow", "kind", "line", "start", "style", "tag", "target", "text")
+
+    def __init__(
+        self,
+        kind: NodeKind,
+        line: int,
+        column: int,
+        start: int,
+        end: int,
+        tag: str = "",
+        text: str = "",
+        style: str = "",
+        flow: bool = False,
+        target: Node | None = None,
+    ) -> None:
+        self.kind = kind
+        self.line = line
+        self.column = column
+        self.start = start
+        self.end = end
+        self.tag = tag
+        self.text = text
+        self.style = style
+        self.flow = flow
+        self.target = target
+        self.children: list[Node] = []
 
     @property
     def plain(self) -> bool:
@@ -65,8 +80,7 @@ class Node:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """1-based line and column, in characters."""
 
     line: int

@@ -169,7 +169,8 @@ def _build(parser: CParser, text: str, name: str) -> Node:
     slashes = "\\/" in text
     anchors: dict[str, Node] = {}
     unfinished: set[int] = set()
-    weights: dict[int, int] = {}
+    aliased = False
+    finished: list[Node] = []
     stack: list[Node] = []
     top = Node(NodeKind.SEQUENCE, 1, 1, 0, 0)
     parent = top
@@ -219,7 +220,7 @@ def _build(parser: CParser, text: str, name: str) -> Node:
             unfinished.discard(id(parent))
             if parent.kind is NodeKind.MAPPING:
                 refuse_duplicate_keys(parent, name)
-            weights[id(parent)] = 1 + sum(weights.get(id(child.target or child), 1) for child in parent.children)
+            finished.append(parent)
             parent = stack.pop()
         elif kind is yaml.AliasEvent:
             start = event.start_mark
@@ -231,23 +232,25 @@ def _build(parser: CParser, text: str, name: str) -> Node:
                 raise DescriptorError(f"The anchor {event.anchor!r} contains itself.", where=place(name, here))
             alias = Node(NodeKind.ALIAS, here.line, here.column, start.index, event.end_mark.index, text=event.anchor)
             alias.target = target
+            aliased = True
             parent.children.append(alias)
         else:
             break
     root = top.children[0]
-    if weights.get(id(root), 1) > 1000:
-        _refuse_alias_bomb(root, weights[id(root)], name)
+    if aliased:
+        _refuse_alias_bomb(finished, name)
     return root
 
 
-def _refuse_alias_bomb(root: Node, decoded: int, name: str) -> None:
-    written, waiting = 0, [root]
-    while waiting:
-        node = waiting.pop()
-        written += node.kind is not NodeKind.ALIAS
-        waiting.extend(node.children)
+def _refuse_alias_bomb(finished: list[Node], name: str) -> None:
+    """``finished``: the collections in the order they end, so that an alias's target comes before its use."""
+    weights: dict[int, int] = {}
+    written = decoded = 1
+    for node in finished:
+        written += sum(child.kind is not NodeKind.ALIAS for child in node.children)
+        decoded = weights[id(node)] = 1 + sum(weights.get(id(child.resolved()), 1) for child in node.children)
     through_aliases = decoded - written
-    if through_aliases <= 100:
+    if decoded <= 1000 or through_aliases <= 100:
         return
     if decoded <= 400_000:
         allowed = 0.99
