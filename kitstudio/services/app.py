@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
+from kitstudio.models.lock import ApprovedLock
+from kitstudio.runtime.backend import Backend
 from kitstudio.services.approvals import Approvals
 from kitstudio.services.catalog import Catalog
 from kitstudio.services.composer import Composer
+from kitstudio.services.ground import Judgement, relock
+from kitstudio.services.home import Home, open_home
+from kitstudio.services.images import Images
 from kitstudio.services.jobs import Jobs
+from kitstudio.services.places import Places
 from kitstudio.services.sandboxes import Sandboxes
 from kitstudio.services.settings import Settings
+
+CLOSE_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +34,40 @@ class Options:
 class Studio:
     """Open with ``await Studio.open(options)``, end with ``await close()``."""
 
-    jobs: Jobs
-    settings: Settings
-    catalog: Catalog
-    composer: Composer
-    approvals: Approvals
-    sandboxes: Sandboxes
+    def __init__(self, home: Home, options: Options, backend: Backend | None = None) -> None:
+        self.home = home
+        self.options = options
+        self.jobs = Jobs()
+        self.settings = Settings(home.settings)
+        plain = (*options.plain_http, *self.settings.texts("registry.plain_http"))
+        self.places = Places(home, offline=options.offline, plain_http=plain)
+        self.catalog = Catalog(self.places, self.settings)
+        self.approvals = Approvals(home)
+        self._backend = backend or _backend(home)
+        self.judgement = Judgement(self.places, self._backend.capabilities, self.catalog.offers)
+        self.composer = self.new_composer()
+        self.sandboxes = Sandboxes(self._backend, Images(self.places), self.jobs, self._reapprove)
 
     @classmethod
-    async def open(cls, options: Options) -> Studio:
-        raise NotImplementedError
+    async def open(cls, options: Options, backend: Backend | None = None) -> Studio:
+        """Open the home: no network, no listing; the first view asks for what it shows."""
+        home = await asyncio.to_thread(open_home, options.home)
+        return cls(home, options, backend)
+
+    def new_composer(self) -> Composer:
+        """A composer of its own, for a command or a second set."""
+        return Composer(self.judgement)
 
     async def close(self) -> None:
         """Cancel jobs, wait at most three seconds, leave running sandboxes to their supervisors."""
-        raise NotImplementedError
+        await asyncio.gather(self.jobs.close(CLOSE_SECONDS), self.composer.close())
+
+    async def _reapprove(self, lock_sha256: str) -> ApprovedLock:
+        lock, document = self.approvals.granted(lock_sha256)
+        return self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
+
+
+def _backend(home: Home) -> Backend:
+    from kitstudio.runtime.qemu_backend import QemuBackend
+
+    return QemuBackend(home.sandboxes, home.cache)

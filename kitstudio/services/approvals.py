@@ -1,91 +1,315 @@
 """The gate (§7.4): the only maker of ``ApprovedLock``. Locks, approval records, what waits.
 
-Records are append-only in the home's database; a lock counts only if its SHA-256 is in one.
+Records are append-only in the home's database; a lock counts only if its SHA-256 is in one. A decision is recorded
+first and the lock file replaced second: a crash between the two leaves the old lock in force.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import getpass
+import hashlib
+import json
+import re
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kitstudio.models.lock import ApprovedLock, Lock
+from kitstudio.models import lock as locks
+from kitstudio.models.errors import KitStudioError
+from kitstudio.models.lock import Answer, ApprovedLock, Lock
 from kitstudio.models.plan import Plan
-from kitstudio.models.review import Review
+from kitstudio.models.review import Finding, Review, Weight
+from kitstudio.services.findings import finding_json
+from kitstudio.services.home import Home, write_atomic
+from kitstudio.services.records import Record, Records
 from kitstudio.services.topic import Topic
+
+__all__ = ["ApprovalError", "Approvals", "Record", "Request"]
+
+MAX_FILE = 8 * 1024 * 1024
+"""Bytes of a lock or record file that are read."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+RECORD_KIND = "kitstudio approval record"
+
+
+class ApprovalError(KitStudioError):
+    """The gate did not let something through, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One operation that waits for an answer: the plan, judged against the lock of that name (None: none yet)."""
+    """One operation that waits for an answer: the plan, judged against the lock of that name (None: none yet).
+
+    ``reduced``: the same set without the optional items the findings come from, for "approve without the optional
+    ones"; None where that is not possible.
+    """
 
     id: str
     name: str
     plan: Plan
     review: Review
     granted: Lock | None
+    reduced: Plan | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One decision. ``answer``: approved, approved-without-optional, kept, silent (within the surface)."""
-
-    time: float
-    user: str
-    name: str
-    answer: str
-    title: str
-    lock_sha256: str
-    previous_sha256: str
-    findings: tuple[Mapping[str, object], ...]
-    lock: Mapping[str, object]
+    @property
+    def critical(self) -> tuple[Finding, ...]:
+        """The findings that need a tick of their own."""
+        return tuple(finding for finding in self.review.findings if finding.weight is Weight.CRITICAL)
 
 
 class Approvals:
     """State of the gate. ``changed`` publishes when what waits or the history changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, home: Home, *, clock: Callable[[], float] = time.time, user: str = "") -> None:
         self.changed: Topic[None] = Topic()
+        self._folder = home.locks
+        self._records = Records(home.database)
+        self._clock = clock
+        self._user = user or getpass.getuser()
+        self._waiting: dict[str, Request] = {}
 
-    def request(self, name: str, plan: Plan) -> Request:
+    def request(self, name: str, plan: Plan, reduced: Plan | None = None) -> Request:
         """Judge a launchable plan against the lock ``name``. Raises ``KitStudioError`` if it is not launchable."""
-        raise NotImplementedError
+        check_name(name)
+        problems = (*plan.problems, *plan.runtime_problems)
+        if problems:
+            more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+            raise ApprovalError(
+                f"{problems[0].message}{more}", where=name, remedy=problems[0].detail or "Correct the set first."
+            )
+        if not plan.launchable:
+            raise ApprovalError("The set is still being fetched.", where=name, remedy="Wait until its Kits are known.")
+        granted = self.lock(name)
+        review = locks.review(name, granted, plan)
+        return Request(uuid.uuid4().hex, name, plan, review, granted, reduced)
 
     def waiting(self) -> tuple[Request, ...]:
         """Requests set aside undecided, oldest first."""
-        raise NotImplementedError
+        return tuple(self._waiting.values())
 
     def hold(self, request: Request) -> None:
-        """Leave a request undecided: it waits, nothing is granted."""
-        raise NotImplementedError
+        """Leave a request undecided: it waits, nothing is granted. A newer one of the same name takes its place."""
+        self._waiting = {key: kept for key, kept in self._waiting.items() if kept.name != request.name}
+        self._waiting[request.id] = request
+        self.changed.publish(None)
 
     def keep(self, request: Request) -> None:
         """Answer no: recorded, the old lock stays in force."""
-        raise NotImplementedError
+        text = locks.encode(self._lock(request, request.plan, "declined"))
+        self._record(request, "kept", text)
+        self._decided(request)
 
     def approve(self, request: Request, accepted: frozenset[str], *, without_optional: bool = False) -> ApprovedLock:
         """Answer yes. ``accepted``: keys of the critical findings ticked; refuses unless all of them are.
 
         A request without findings needs no ticks (a movement within the surface) and is recorded as silent.
         """
-        raise NotImplementedError
+        self._still_current(request)
+        plan = request.plan
+        if without_optional:
+            if request.reduced is None:
+                raise ApprovalError("Nothing this asks for is optional.", where=request.name)
+            plan = request.reduced
+        left = [f for f in request.critical if f.key not in accepted and not (without_optional and _optional(f))]
+        if left:
+            raise ApprovalError(
+                f"{len(left)} critical finding{'s need' if len(left) > 1 else ' needs'} an answer of "
+                f"{'their' if len(left) > 1 else 'its'} own: {', '.join(f.key for f in left)}.",
+                where=request.name,
+                remedy="Read each one and accept it by itself, or keep what was approved before.",
+            )
+        answer = "approved-without-optional" if without_optional else "approved"
+        lock = self._lock(request, plan, "declined" if without_optional else "approved")
+        return self._grant(request, plan, lock, answer if request.review.findings else "silent")
 
     def approve_from(self, request: Request, file: Path) -> ApprovedLock:
         """Replay an exported record or lock: equal digests, args and surface, else refused by name."""
-        raise NotImplementedError
+        self._still_current(request)
+        stored = read_lock(file)
+        differences = locks.differences(stored, replace(self._lock(request, request.plan, ""), answers=stored.answers))
+        if differences:
+            raise ApprovalError(
+                f"The record does not fit: {differences[0]}.",
+                where=str(file),
+                remedy="It approves something else. Review this set yourself, or get a record made for exactly it.",
+            )
+        return self._grant(request, request.plan, stored, "approved" if request.review.findings else "silent")
+
+    def again(self, lock_sha256: str, plan: Plan) -> ApprovedLock:
+        """The approved lock with this hash once more, for a set fetched again; refused unless it is the very same."""
+        stored, _ = self.granted(lock_sha256)
+        made = replace(self._locked(stored.name, plan), answers=stored.answers)
+        differences = locks.differences(stored, made)
+        if differences:
+            raise ApprovalError(f"The set is not what was approved: {differences[0]}.", where=stored.name)
+        return _approved(stored, plan)
+
+    def granted(self, lock_sha256: str) -> tuple[Lock, str]:
+        """A lock some record of this home put in force, and the set's text then. Raises ``ApprovalError``."""
+        found = self._records.granted(lock_sha256)
+        if found is None:
+            raise ApprovalError(
+                "No approval record of this home holds that lock.",
+                where=lock_sha256[:16],
+                remedy="Approve the set again.",
+            )
+        return locks.decode(found[0]), found[1]
 
     def lock(self, name: str) -> Lock | None:
         """The lock in force; None if there is none. A tampered file is named in ``tampered`` and counts as none."""
-        raise NotImplementedError
+        text = self._read(name)
+        return None if text is None or self._fault(name, text) else locks.decode(text)
+
+    def names(self) -> tuple[str, ...]:
+        """Names with a lock file, sorted."""
+        return tuple(sorted(path.stem for path in self._folder.glob("*.json") if _NAME.fullmatch(path.stem)))
 
     def tampered(self, name: str) -> str:
         """Why the lock file of that name does not count, empty if it does."""
-        raise NotImplementedError
+        text = self._read(name)
+        return "" if text is None else self._fault(name, text)
 
     def history(self) -> tuple[Record, ...]:
         """All records, newest first."""
-        raise NotImplementedError
+        return self._records.all()
 
     def export(self, record: Record, file: Path) -> None:
         """Write one record as JSON, replayable by ``approve_from``."""
-        raise NotImplementedError
+        text = json.dumps(record_json(record), ensure_ascii=False, indent=2) + "\n"
+        write_atomic(file.absolute(), text.encode(), mode=0o644)
+
+    def _grant(self, request: Request, plan: Plan, lock: Lock, answer: str) -> ApprovedLock:
+        """Record, then put the lock in force. The same lock again is no new decision."""
+        text = locks.encode(lock)
+        if not (answer == "silent" and self._read(request.name) == text and not self._fault(request.name, text)):
+            self._record(request, answer, text)
+            write_atomic(self._path(request.name), text.encode())
+        self._decided(request)
+        return _approved(lock, plan)
+
+    def _lock(self, request: Request, plan: Plan, optional_answer: str) -> Lock:
+        answers = tuple(
+            Answer(finding.key, optional_answer if _optional(finding) else "approved")
+            for finding in request.review.findings
+        )
+        return replace(self._locked(request.name, plan), answers=answers)
+
+    @staticmethod
+    def _locked(name: str, plan: Plan) -> Lock:
+        return locks.from_plan(name, plan)
+
+    def _record(self, request: Request, answer: str, text: str) -> None:
+        record = Record(
+            time=self._clock(),
+            user=self._user,
+            name=request.name,
+            answer=answer,
+            title=request.review.title,
+            lock_sha256=sha256(text),
+            previous_sha256=sha256(locks.encode(request.granted)) if request.granted else "",
+            findings=tuple(finding_json(finding) for finding in request.review.findings),
+        )
+        self._records.append(record, text)
+
+    def _still_current(self, request: Request) -> None:
+        if self.lock(request.name) != request.granted:
+            raise ApprovalError(
+                "Another decision was made for this set meanwhile.", where=request.name, remedy="Review it again."
+            )
+
+    def _decided(self, request: Request) -> None:
+        self._waiting.pop(request.id, None)
+        self.changed.publish(None)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{check_name(name)}.json"
+
+    def _read(self, name: str) -> str | None:
+        path = self._path(name)
+        try:
+            with path.open("rb") as stream:
+                return stream.read(MAX_FILE + 1).decode()
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            return "\ufffd"
+        except OSError as error:
+            raise ApprovalError(f"The lock cannot be read: {error.strerror}.", where=str(path)) from error
+
+    def _fault(self, name: str, text: str) -> str:
+        if self._records.grants(name, sha256(text)):
+            return ""
+        return (
+            f"The lock file of {name} is not one that was approved here: its SHA-256 is in no approval record. "
+            "It was changed or brought from elsewhere, and counts as none."
+        )
+
+
+def check_name(name: str) -> str:
+    """The name of a lock or sandbox, if it may be one. Raises ``ApprovalError``."""
+    if not _NAME.fullmatch(name):
+        raise ApprovalError(
+            "This cannot be the name of a set.",
+            where=name[:80],
+            remedy="A name has up to 63 letters, digits, dots, hyphens and underscores, and starts with a letter or "
+            "digit. Use --name or save the set under such a name.",
+        )
+    return name
+
+
+def read_lock(file: Path) -> Lock:
+    """The lock in an exported record or lock file. Raises ``ApprovalError``."""
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(MAX_FILE + 1)
+        document = json.loads(raw[:MAX_FILE])
+        inner = document.get("lock", document) if document.get("kind") == RECORD_KIND else document
+        return locks.decode(json.dumps(inner, ensure_ascii=False))
+    except OSError as error:
+        raise ApprovalError(f"The file cannot be read: {error.strerror}.", where=str(file)) from error
+    except (ValueError, AttributeError, RecursionError, KitStudioError) as error:
+        raise ApprovalError(
+            f"The file is neither a lock nor an approval record: {error}.",
+            where=str(file),
+            remedy="Export one with “kitstudio approve --export FILE” or “kitstudio history”.",
+        ) from error
+
+
+def record_json(record: Record) -> dict[str, object]:
+    """A record as ``history`` prints and ``export`` writes it."""
+    return {
+        "kind": RECORD_KIND,
+        "time": record.time,
+        "user": record.user,
+        "name": record.name,
+        "answer": record.answer,
+        "title": record.title,
+        "lockSha256": record.lock_sha256,
+        "previousSha256": record.previous_sha256,
+        "findings": [dict(finding) for finding in record.findings],
+        "lock": dict(record.lock),
+    }
+
+
+def sha256(text: str) -> str:
+    """The identity of a lock."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _approved(lock: Lock, plan: Plan) -> ApprovedLock:
+    assert plan.effective is not None
+    return ApprovedLock(
+        lock,
+        sha256(locks.encode(lock)),
+        plan.effective,
+        dict(plan.selected),
+        {member.reference: dict(member.lines) for member in plan.members},
+        dict(plan.environment),
+    )
+
+
+def _optional(finding: Finding) -> bool:
+    return finding.permission.optional

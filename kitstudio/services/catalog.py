@@ -1,143 +1,282 @@
-"""The catalog: sources, what they list, and one Kit in full. Manifests are fetched on demand, never layers."""
+"""The catalog: sources, what they list, and one Kit in full. Manifests are fetched on demand, never layers.
+
+No request leaves before a network source is opened: ``refresh("")`` touches local sources and opened ones only,
+``refresh(source)`` opens it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from kitstudio.models import review
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import KitStudioError
-from kitstudio.models.review import Chip, Permission
-from kitstudio.registry.source import Artifact
+from kitstudio.registry.newest import newest_tag
+from kitstudio.registry.reference import Reference, parse
+from kitstudio.registry.source import (
+    Artifact,
+    Offline,
+    RateLimited,
+    RegistryError,
+    SignInRequired,
+    Unreachable,
+)
+from kitstudio.services import cards as view
+from kitstudio.services.catalog_search import ranked
+from kitstudio.services.catalog_values import (
+    CardKind,
+    KitCard,
+    KitDetails,
+    SourceInfo,
+    SourceKind,
+    SourceState,
+    VersionRow,
+)
+from kitstudio.services.places import Place, Places
+from kitstudio.services.settings import Settings
 from kitstudio.services.topic import Topic
 
+__all__ = [
+    "CardKind",
+    "Catalog",
+    "KitCard",
+    "KitDetails",
+    "SourceInfo",
+    "SourceKind",
+    "SourceState",
+    "VersionRow",
+]
 
-class SourceKind(StrEnum):
-    DEMO = "demo"
-    REGISTRY = "registry"
-    LAYOUT = "layout"
-    FOLDER = "folder"
-    HUB = "hub"
+AT_ONCE = 4
+"""Manifests fetched at the same time."""
+
+SOURCES_KEY = "catalog.sources"
 
 
-class SourceState(StrEnum):
-    READY = "ready"
-    LOADING = "loading"
-    OFFLINE = "offline"
-    SIGN_IN = "sign-in"
-    LIMITED = "limited"
-    ERROR = "error"
+@dataclass(slots=True)
+class _Shelf:
+    """One source and its cards, by repository."""
 
-
-@dataclass(frozen=True, slots=True)
-class SourceInfo:
-    """One source in the list. ``detail``: the second line; ``error`` where it failed."""
-
-    id: str
-    title: str
-    kind: SourceKind
-    state: SourceState
+    place: Place
+    state: SourceState = SourceState.READY
     detail: str = ""
-    count: int = 0
     error: KitStudioError | None = None
+    opened: bool = False
+    cards: dict[str, KitCard] = field(default_factory=dict)
 
-
-class CardKind(StrEnum):
-    """What a card shows (``ui.md``): v2 artifacts and plain images are shown as what they are."""
-
-    WORKLOAD = "workload"
-    MIXIN = "mixin"
-    V2 = "v2"
-    IMAGE = "image"
-    LOADING = "loading"
-    ERROR = "error"
-
-
-@dataclass(frozen=True, slots=True)
-class KitCard:
-    """One repository at its newest version. ``publisher`` is the namespace (identity), ``author`` self-asserted.
-
-    ``newer_types``: capability types newer than this app. ``capability_types``: from the index annotation.
-    """
-
-    source: str
-    reference: str
-    repository: str
-    kind: CardKind
-    display_name: str
-    publisher: str = ""
-    verified: bool = False
-    author: str = ""
-    version: str = ""
-    description: str = ""
-    licenses: tuple[str, ...] = ()
-    digest: str = ""
-    chips: tuple[Chip, ...] = ()
-    capability_types: tuple[str, ...] = ()
-    newer_types: tuple[str, ...] = ()
-    platforms: tuple[str, ...] = ()
-    error: KitStudioError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VersionRow:
-    """A tag; ``version`` empty where the tag is not version-shaped (§5.2)."""
-
-    tag: str
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class KitDetails:
-    """Everything the Kit page shows. ``descriptor`` None for v2 artifacts and images; ``problems``: why it is not
-    usable (descriptor errors with line and remedy)."""
-
-    card: KitCard
-    artifact: Artifact
-    descriptor: Descriptor | None
-    descriptor_text: str
-    lines: Mapping[str, int] = field(default_factory=dict)
-    permissions: tuple[Permission, ...] = ()
-    versions: tuple[VersionRow, ...] = ()
-    signature_tags: int = 0
-    problems: tuple[KitStudioError, ...] = ()
+    def info(self) -> SourceInfo:
+        return SourceInfo(
+            self.place.id, self.place.title, self.place.kind, self.state, self.detail, len(self.cards), self.error
+        )
 
 
 class Catalog:
     """State of the catalog. ``changed`` publishes after any card, source or fetch changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: Places, settings: Settings) -> None:
         self.changed: Topic[None] = Topic()
+        self._places = places
+        self._settings = settings
+        self._gate = asyncio.Semaphore(AT_ONCE)
+        self._wanted: set[str] = set()
+        self._shelves: dict[str, _Shelf] = {}
+        self._offers: dict[str, Descriptor] = {}
+        self._remember(places.demo())
+        for text in settings.texts(SOURCES_KEY):
+            try:
+                self._remember(places.open(text))
+            except RegistryError as error:
+                place = places.unusable(text, error)
+                self._shelves[place.id] = _Shelf(place, SourceState.ERROR, error.what, error)
 
     def sources(self) -> tuple[SourceInfo, ...]:
         """Demo first, then in the order they were added."""
-        raise NotImplementedError
+        return tuple(shelf.info() for shelf in self._shelves.values())
 
     def cards(self) -> tuple[KitCard, ...]:
         """Every known card of every source, LOADING where only the repository is known."""
-        raise NotImplementedError
+        return tuple(card for shelf in self._shelves.values() for card in shelf.cards.values())
+
+    def offers(self) -> Mapping[str, Descriptor]:
+        """Descriptors of the Kits fetched so far, by reference: what a proposal can draw on."""
+        return self._offers
 
     async def refresh(self, source: str = "") -> None:
         """List one source again (all if empty) and fetch what its cards need."""
-        raise NotImplementedError
+        if source:
+            shelves = [self._shelf(source)]
+        else:
+            shelves = [s for s in self._shelves.values() if s.opened or not s.place.network]
+        async with asyncio.TaskGroup() as group:
+            for shelf in shelves:
+                group.create_task(self._list(shelf))
 
     async def want(self, reference: str) -> None:
-        """Fetch the manifest behind a visible LOADING card; a few run at a time."""
-        raise NotImplementedError
+        """Fetch the manifest behind a visible LOADING card (or try a failed one again); a few run at a time."""
+        for shelf in self._shelves.values():
+            for card in shelf.cards.values():
+                if reference in (card.reference, card.repository) and card.kind in (CardKind.LOADING, CardKind.ERROR):
+                    await self._fill(shelf, card.repository)
+                    return
 
     async def details(self, reference: str) -> KitDetails:
         """The Kit page. ``reference``: any spelling of ``cli.md``."""
-        raise NotImplementedError
+        located = await self._places.locate(reference)
+        tags = await self._tags(located.place, located.reference)
+        exact = _exact(located.reference, tags)
+        artifact = await located.place.source.artifact(exact)
+        reading = view.read(artifact)
+        card = view.card(located.place.id, artifact, reading)
+        self._shelve(card)
+        document = reading.document
+        return KitDetails(
+            card=card,
+            artifact=artifact,
+            descriptor=reading.descriptor,
+            descriptor_text=document.text if document else artifact.descriptor_text,
+            lines=document.lines() if document else {},
+            permissions=_permissions(card, reading),
+            versions=view.version_rows(tags),
+            signature_tags=sum(view.is_signature(tag) for tag in tags),
+            problems=reading.problems if card.kind is CardKind.ERROR else (),
+        )
+
+    async def artifact(self, reference: str) -> Artifact:
+        """One Kit as its source has it, for those who need no page."""
+        located = await self._places.locate(reference)
+        exact = located.reference
+        tags = () if exact.tag or exact.digest else await located.place.source.tags(exact.name)
+        return await located.place.source.artifact(_exact(exact, tags))
+
+    async def tags(self, repository: str) -> tuple[str, ...]:
+        """All tags of a repository, as spelled."""
+        located = await self._places.locate(repository)
+        return await located.place.source.tags(located.reference.name)
 
     async def add_source(self, text: str) -> SourceInfo:
         """Add a registry host, namespace, repository, OCI layout or folder; remembered in the settings."""
-        raise NotImplementedError
+        place = self._places.open(text)
+        if place.id in self._shelves:
+            return self._shelves[place.id].info()
+        shelf = self._remember(place)
+        await self._list(shelf)
+        if shelf.error is not None and not place.network:
+            del self._shelves[place.id]
+            self.changed.publish(None)
+            raise shelf.error
+        self._settings.set(SOURCES_KEY, (*self._settings.texts(SOURCES_KEY), place.text))
+        return shelf.info()
 
     async def remove_source(self, source: str) -> None:
         """Forget a source. The demo catalog stays."""
-        raise NotImplementedError
+        shelf = self._shelf(source)
+        if shelf.place.kind is SourceKind.DEMO:
+            raise KitStudioError("The demo catalog is part of Kit Studio and stays.", where=shelf.place.title)
+        kept = tuple(text for text in self._settings.texts(SOURCES_KEY) if text != shelf.place.text)
+        self._settings.set(SOURCES_KEY, kept)
+        del self._shelves[source]
+        self.changed.publish(None)
 
     def search(self, query: str, cards: tuple[KitCard, ...] | None = None) -> tuple[KitCard, ...]:
         """Cards matching every word of ``query`` in name, publisher, description, reference, best first."""
-        raise NotImplementedError
+        return ranked(query, self.cards() if cards is None else cards)
+
+    def _remember(self, place: Place) -> _Shelf:
+        shelf = _Shelf(place, detail="not opened yet" if place.network else "")
+        self._shelves[place.id] = shelf
+        self.changed.publish(None)
+        return shelf
+
+    def _shelf(self, source: str) -> _Shelf:
+        if source not in self._shelves:
+            known = ", ".join(self._shelves)
+            raise KitStudioError("There is no such source.", where=source, remedy=f"Known sources: {known}.")
+        return self._shelves[source]
+
+    async def _list(self, shelf: _Shelf) -> None:
+        """Ask a source what it has; its failure is the source's state, never an exception to its neighbours."""
+        shelf.opened = True
+        self._state(shelf, SourceState.LOADING, "reading the list")
+        try:
+            found = [parse(name) for name in await shelf.place.repositories()]
+        except RegistryError as error:
+            self._state(shelf, _state_of(error), error.what, error)
+            return
+        shelf.cards = {
+            name.name: shelf.cards.get(name.name) or view.loading_card(shelf.place.id, name) for name in found
+        }
+        self._state(shelf, SourceState.READY, "" if shelf.cards else "nothing listed for this account")
+        if not shelf.place.network:
+            async with asyncio.TaskGroup() as group:
+                for repository in shelf.cards:
+                    group.create_task(self._fill(shelf, repository))
+
+    async def _fill(self, shelf: _Shelf, repository: str) -> None:
+        """Fetch one card; whoever asks again meanwhile is told by ``changed`` like everyone else."""
+        if repository in self._wanted:
+            return
+        self._wanted.add(repository)
+        known = shelf.cards[repository]
+        try:
+            async with self._gate:
+                name = parse(repository)
+                tags = await shelf.place.source.tags(repository)
+                artifact = await shelf.place.source.artifact(_exact(name, tags))
+            reading = view.read(artifact)
+            card = view.card(shelf.place.id, artifact, reading)
+            if reading.descriptor is not None and card.kind is not CardKind.ERROR:
+                self._offers[card.reference] = reading.descriptor
+        except RegistryError as error:
+            card = view.failed_card(known, error)
+        finally:
+            self._wanted.discard(repository)
+        if repository in shelf.cards:
+            shelf.cards[repository] = card
+            self.changed.publish(None)
+
+    def _shelve(self, card: KitCard) -> None:
+        """A Kit page of the version a card shows also brings that card up to date."""
+        shelf = self._shelves.get(card.source)
+        known = shelf.cards.get(card.repository) if shelf else None
+        if shelf and known and known != card and known.kind in (CardKind.LOADING, CardKind.ERROR):
+            shelf.cards[card.repository] = card
+            self.changed.publish(None)
+
+    async def _tags(self, place: Place, reference: Reference) -> tuple[str, ...]:
+        """Tags, or none where a pinned Kit's repository does not list them: the pin alone is enough."""
+        try:
+            return await place.source.tags(reference.name)
+        except RegistryError:
+            if reference.digest or reference.tag:
+                return ()
+            raise
+
+    def _state(self, shelf: _Shelf, state: SourceState, detail: str, error: KitStudioError | None = None) -> None:
+        shelf.state, shelf.detail, shelf.error = state, detail, error
+        self.changed.publish(None)
+
+
+def _exact(reference: Reference, tags: tuple[str, ...]) -> Reference:
+    """The reference with its newest version, where it states none."""
+    if reference.tag or reference.digest:
+        return reference
+    tag = newest_tag(tags) or next((row.tag for row in view.version_rows(tags)), "")
+    if not tag:
+        raise RegistryError("The repository has no tags.", where=reference.name, remedy="Name a digest: NAME@sha256:….")
+    return reference.with_tag(tag)
+
+
+def _state_of(error: RegistryError) -> SourceState:
+    if isinstance(error, Offline | Unreachable):
+        return SourceState.OFFLINE
+    if isinstance(error, SignInRequired):
+        return SourceState.SIGN_IN
+    return SourceState.LIMITED if isinstance(error, RateLimited) else SourceState.ERROR
+
+
+def _permissions(card: KitCard, reading: view.Reading) -> tuple[review.Permission, ...]:
+    if reading.document is None:
+        return ()
+    return review.permissions(reading.document.descriptor, card.reference, reading.document.lines())

@@ -6,95 +6,356 @@ Every change yields a new immutable ``Composition`` and publishes it. Undo is go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
-from kitstudio.models.descriptor import Descriptor
-from kitstudio.models.plan import Plan, Remedy
+from kitstudio.models import set_file
+from kitstudio.models.args import looks_secret
+from kitstudio.models.decode import decode
+from kitstudio.models.descriptor import Descriptor, ListedKit
+from kitstudio.models.errors import DescriptorError, KitStudioError
+from kitstudio.models.plan import Member, Plan, Problem, Remedy, RemedyKind
+from kitstudio.registry.reference import Reference
+from kitstudio.services.composition import EMPTY_SET, Composition, SetState, expanded_set, is_local, read_set
+from kitstudio.services.home import write_atomic
+from kitstudio.services.members import failure, loading_member
 from kitstudio.services.topic import Topic
 
-
-@dataclass(frozen=True, slots=True)
-class SetState:
-    """What a person edits: the document's text, and what is never written into it.
-
-    ``secrets``: (kit reference, arg) → value, kept out of text, logs and history. ``choices``: ``KIT#PATH`` of
-    optional items → in or out. ``set_args``: values for the set's own args on this machine.
-    """
-
-    text: str
-    secrets: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
-    choices: Mapping[str, bool] = field(default_factory=dict)
-    set_args: Mapping[str, str] = field(default_factory=dict)
+__all__ = ["Composer", "Composition", "Ground", "SetState"]
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
-    """The set as shown. ``name``: file stem or ``untitled``. ``descriptor``: the parsed set, None while the text
-    does not decode (``text_error`` says why and where)."""
+class Ground(Protocol):
+    """What the composer stands on: where Kits come from and how a set is judged."""
 
-    state: SetState
-    name: str = "untitled"
-    path: Path | None = None
-    dirty: bool = False
-    descriptor: Descriptor | None = None
-    text_error: str = ""
-    plan: Plan = field(default_factory=Plan)
+    def exact(self, text: str) -> Reference | None:
+        """The reference a spelling means, None where the source must be asked (folder, layout, no version)."""
+
+    async def adopt(self, text: str) -> tuple[Reference, str]:
+        """Ask: import what is local, find the newest version; the reference to write, and its digest if pinned."""
+
+    async def member(self, reference: str, digest: str) -> Member:
+        """Fetch one Kit; failures are in the member."""
+
+    def judge(self, descriptor: Descriptor, members: tuple[Member, ...], state: SetState) -> Plan:
+        """Everything that follows from the set and what is known of its members."""
 
 
 class Composer:
-    """State of the composer. Mutators return the new composition and publish it; fetches continue behind it."""
+    """State of the composer. Mutators return the new composition and publish it; fetches continue behind it.
 
-    def __init__(self) -> None:
+    ``ground``: what the composer stands on (fetching, importing, judging); see ``Ground``.
+    """
+
+    def __init__(self, ground: Ground) -> None:
         self.changed: Topic[Composition] = Topic()
+        self._ground = ground
+        self._members: dict[tuple[str, str], Member] = {}
+        self._tasks: dict[object, asyncio.Task[None]] = {}
+        self._failed: dict[str, Problem] = {}
+        self._pending: dict[str, Member] = {}
+        self._prune: set[str] = set()
+        self._saved = EMPTY_SET
+        self._value = Composition(SetState(EMPTY_SET))
+        self._value = self._judged(self._value)
 
     @property
     def value(self) -> Composition:
-        raise NotImplementedError
+        """The composition as it is now."""
+        return self._value
 
     def new(self) -> Composition:
-        raise NotImplementedError
+        """Start an empty set."""
+        self._forget()
+        self._saved = EMPTY_SET
+        return self._take(Composition(SetState(EMPTY_SET)))
 
     async def open(self, path: Path) -> Composition:
         """Read a set file; raises ``DescriptorError`` with file:line:column where it is not one."""
-        raise NotImplementedError
+        text = await asyncio.to_thread(read_set, path)
+        self._forget()
+        self._saved = text
+        return self._take(Composition(SetState(text), path.stem, path.absolute()))
 
     async def save(self, path: Path | None = None) -> Composition:
         """Write atomically; comments and order of an opened file survive."""
-        raise NotImplementedError
+        target = path or self._value.path
+        if target is None:
+            raise KitStudioError("The set has no file yet.", remedy="Choose where to save it.")
+        text = self._value.state.text
+        await asyncio.to_thread(write_atomic, target.absolute(), text.encode(), mode=0o644)
+        self._saved = text
+        return self._take(replace(self._value, name=target.stem, path=target.absolute()))
 
     async def export(self, path: Path, *, pin: bool = False, display_name: str = "", version: str = "") -> Path:
         """Write a ``kind: set`` file, re-read it and compare members; refuses ``local.invalid`` members by name."""
-        raise NotImplementedError
+        text = self.exported(pin=pin, display_name=display_name, version=version)
+        await asyncio.to_thread(write_atomic, path.absolute(), text.encode(), mode=0o644)
+        found = decode(await asyncio.to_thread(read_set, path), name=str(path)).descriptor
+        if found.kits != decode(text).descriptor.kits:
+            raise KitStudioError("The file reads back differently from what was written.", where=str(path))
+        return path
+
+    def exported(self, *, pin: bool = False, display_name: str = "", version: str = "") -> str:
+        """The text ``export`` writes."""
+        descriptor = self._value.descriptor
+        if descriptor is None:
+            raise DescriptorError(self._value.text_error, where=self._value.name, remedy="Correct the set first.")
+        for kit in descriptor.kits:
+            if is_local(kit.ref):
+                raise KitStudioError(
+                    f"{kit.ref} exists on this machine only; a set must be resolvable from its references (§3.4).",
+                    where=kit.ref,
+                    remedy="Publish that Kit to a registry and use its reference, or leave it out.",
+                )
+        text = self._value.state.text
+        if display_name:
+            text = set_file.set_field(text, "displayName", display_name)
+        if version:
+            text = set_file.set_field(text, "version", version)
+        if pin:
+            for kit in descriptor.kits:
+                text = set_file.replace_kit(text, kit.ref, kit.ref, self._pin(kit))
+        return text
 
     def apply(self, state: SetState) -> Composition:
         """Take over an earlier or edited state (undo, redo, text edit)."""
-        raise NotImplementedError
+        return self._take(replace(self._value, state=state))
 
     def add(self, reference: str) -> Composition:
-        """Add a Kit (any spelling of ``cli.md``); adding one already there changes nothing."""
-        raise NotImplementedError
+        """Add a Kit (any spelling of ``cli.md``); adding one already there changes nothing.
+
+        What is not yet a reference with a version (a folder, a layout, a bare repository) is brought in behind:
+        the composition is ``loading`` until then.
+        """
+        text = reference.strip()
+        exact = self._ground.exact(text)
+        if exact is not None:
+            return self._list(str(exact))
+        self._failed.pop(text, None)
+        self._pending[text] = loading_member(text)
+        self._start(("adopt", text), self._adopt(text))
+        return self._take(self._value)
 
     def remove(self, reference: str) -> Composition:
-        raise NotImplementedError
+        """Take a Kit out, with what was said about it."""
+        if reference in self._failed:
+            del self._failed[reference]
+            return self._take(self._value)
+        state = self._value.state
+        return self._edit(
+            lambda document: set_file.remove_kit(document, reference),
+            secrets={key: value for key, value in state.secrets.items() if key[0] != reference},
+            choices={key: value for key, value in state.choices.items() if key.partition("#")[0] != reference},
+        )
 
     def replace(self, old: str, new: str) -> Composition:
         """Put ``new`` in ``old``'s place, keeping arg values the new version still declares."""
-        raise NotImplementedError
+        exact = self._ground.exact(new)
+        if exact is None:
+            raise KitStudioError("A replacement needs a version.", where=new, remedy="Write NAME:VERSION.")
+        target = str(exact)
+        state = self._value.state
+        if target == old:
+            return self._take(self._value)
+        self._prune.add(target)
+        return self._edit(
+            lambda document: set_file.replace_kit(document, old, target),
+            secrets={(target if kit == old else kit, name): value for (kit, name), value in state.secrets.items()},
+            choices={_moved(key, old, target): value for key, value in state.choices.items()},
+        )
 
     def set_arg(self, kit: str, name: str, value: str | None) -> Composition:
-        """Set or clear one input. Secret-looking values go to ``SetState.secrets``."""
-        raise NotImplementedError
+        """Set or clear one input. Secret-looking values go to ``SetState.secrets``; kit "" is the set itself."""
+        state = self._value.state
+        secrets = {key: kept for key, kept in state.secrets.items() if key != (kit, name)}
+        if self._is_secret(kit, name):
+            if value is not None:
+                secrets[(kit, name)] = value
+            stated = bool(kit) and any(k.ref == kit and name in k.args for k in self._stated())
+            return self._edit(lambda text: set_file.set_kit_arg(text, kit, name, None) if stated else text, secrets)
+        if not kit:
+            values = {key: kept for key, kept in state.set_args.items() if key != name}
+            return self.apply(replace(state, set_args=values if value is None else {**values, name: value}))
+        return self._edit(lambda document: set_file.set_kit_arg(document, kit, name, value), secrets)
+
+    def set_secret(self, kit: str, name: str, value: str) -> Composition:
+        """Give an input a value that is a secret whatever its name looks like."""
+        state = self._value.state
+        return self.apply(replace(state, secrets={**state.secrets, (kit, name): value}))
 
     def choose(self, kit: str, path: str, selected: bool) -> Composition:
         """Switch an optional request or group."""
-        raise NotImplementedError
+        state = self._value.state
+        return self.apply(replace(state, choices={**state.choices, f"{kit}#{path}": selected}))
 
     def remedy(self, remedy: Remedy) -> Composition:
         """Apply a problem's remedy as one step."""
-        raise NotImplementedError
+        match remedy.kind:
+            case RemedyKind.ADD:
+                return self.add(remedy.other)
+            case RemedyKind.REMOVE:
+                return self.remove(remedy.kit)
+            case RemedyKind.REPLACE:
+                return self.replace(remedy.kit, remedy.other)
+            case RemedyKind.SET_ARG:
+                return self.set_arg(remedy.kit, remedy.arg, remedy.other or None)
+            case RemedyKind.RETRY:
+                return self.retry(remedy.kit)
+
+    def retry(self, reference: str) -> Composition:
+        """Fetch a member again."""
+        if reference in self._failed:
+            return self.add(reference)
+        for key in [key for key in self._members if key[0] == reference]:
+            del self._members[key]
+        return self._take(self._value)
 
     async def settled(self) -> Composition:
         """Wait until no member is loading."""
-        raise NotImplementedError
+        while self._tasks:
+            await asyncio.wait(tuple(self._tasks.values()))
+        return self._value
+
+    async def close(self) -> None:
+        """End the fetches."""
+        tasks = tuple(self._tasks.values())
+        self._forget()
+        if tasks:
+            await asyncio.wait(tasks, timeout=3.0)
+
+    def _list(self, reference: str, digest: str = "") -> Composition:
+        """List a Kit; one already there changes nothing but, for a local Kit, the digest it was imported with."""
+        known = next((kit for kit in self._stated() if kit.ref == reference), None)
+        if known is None:
+            return self._edit(lambda document: set_file.add_kit(document, reference, digest))
+        if digest and known.digest != digest:
+            return self._edit(lambda document: set_file.replace_kit(document, reference, reference, digest))
+        return self._take(self._value)
+
+    def _edit(
+        self,
+        change: Callable[[str], str],
+        secrets: Mapping[tuple[str, str], str] | None = None,
+        choices: Mapping[str, bool] | None = None,
+    ) -> Composition:
+        state = self._value.state
+        return self.apply(
+            replace(
+                state,
+                text=change(state.text),
+                secrets=state.secrets if secrets is None else secrets,
+                choices=state.choices if choices is None else choices,
+            )
+        )
+
+    def _take(self, composition: Composition) -> Composition:
+        self._value = self._judged(composition)
+        self.changed.publish(self._value)
+        return self._value
+
+    def _judged(self, composition: Composition) -> Composition:
+        """Fill in what follows from the text; starts the fetches that are missing."""
+        state = composition.state
+        dirty = state.text != self._saved
+        try:
+            document = decode(state.text, name=f"{composition.name}.yaml")
+            expanded = expanded_set(document, state)
+        except DescriptorError as error:
+            return replace(composition, dirty=dirty, descriptor=None, text_error=str(error), plan=Plan())
+        members = tuple(self._member(kit, state) for kit in expanded.kits)
+        plan = self._ground.judge(expanded, (*members, *self._pending.values()), state)
+        plan = replace(plan, problems=(*plan.problems, *self._failed.values()))
+        return replace(composition, dirty=dirty, descriptor=document.descriptor, text_error="", plan=plan)
+
+    def _member(self, kit: ListedKit, state: SetState) -> Member:
+        key = (kit.ref, kit.digest)
+        if key not in self._members:
+            self._members[key] = loading_member(*key)
+            self._start(key, self._fetch(*key))
+        secrets = {name: value for (owner, name), value in state.secrets.items() if owner == kit.ref}
+        return replace(self._members[key], args={**kit.args, **secrets})
+
+    async def _fetch(self, reference: str, digest: str) -> None:
+        member = await self._ground.member(reference, digest)
+        self._members[(reference, digest)] = member
+        if reference in self._prune and member.descriptor is not None:
+            self._prune.discard(reference)
+            self._drop_undeclared(reference, member.descriptor)
+        else:
+            self._take(self._value)
+
+    async def _adopt(self, text: str) -> None:
+        try:
+            reference, digest = await self._ground.adopt(text)
+        except KitStudioError as error:
+            self._pending.pop(text, None)
+            self._failed[text] = failure(text, error)
+            self._take(self._value)
+            return
+        self._pending.pop(text, None)
+        self._list(str(reference), digest)
+
+    def _drop_undeclared(self, reference: str, descriptor: Descriptor) -> None:
+        """After a replacement: values of args the new version does not declare leave the text."""
+        gone = [
+            name for kit in self._stated() if kit.ref == reference for name in kit.args if name not in descriptor.args
+        ]
+
+        def change(text: str) -> str:
+            for name in gone:
+                text = set_file.set_kit_arg(text, reference, name, None)
+            return text
+
+        kept = {
+            key: value
+            for key, value in self._value.state.secrets.items()
+            if key[0] != reference or key[1] in descriptor.args
+        }
+        self._edit(change, kept)
+
+    def _stated(self) -> tuple[ListedKit, ...]:
+        return self._value.descriptor.kits if self._value.descriptor else ()
+
+    def _is_secret(self, kit: str, name: str) -> bool:
+        for known in self._value.plan.inputs:
+            if (known.kit, known.name) == (kit, name):
+                return known.secret
+        return looks_secret(name, "")
+
+    def _pin(self, kit: ListedKit) -> str:
+        digest = kit.digest or next((m.digest for m in self._value.plan.members if m.reference == kit.ref), "")
+        if not digest:
+            raise KitStudioError(
+                "The digest is not known yet.", where=kit.ref, remedy="Wait until the Kit has been fetched."
+            )
+        return digest
+
+    def _start(self, key: object, work: Coroutine[object, object, None]) -> None:
+        """Run a fetch behind; a fault of ours in it is told like a failed fetch, and settles."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[key] = task
+
+        def ended(done: asyncio.Task[None]) -> None:
+            if self._tasks.get(key) is done:
+                del self._tasks[key]
+            if not done.cancelled() and (error := done.exception()) is not None:
+                asyncio.get_running_loop().call_exception_handler({"message": f"fetch of {key}", "exception": error})
+
+        task.add_done_callback(ended)
+
+    def _forget(self) -> None:
+        for task in tuple(self._tasks.values()):
+            task.cancel()
+        self._tasks.clear()
+        self._members.clear()
+        self._failed.clear()
+        self._pending.clear()
+        self._prune.clear()
+
+
+def _moved(key: str, old: str, new: str) -> str:
+    kit, mark, path = key.partition("#")
+    return f"{new if kit == old else kit}{mark}{path}"

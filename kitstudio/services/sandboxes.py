@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.backend import (
+    Backend,
     Decision,
     ExecResult,
     HookRun,
+    ImageProvider,
     LaunchOptions,
     Progress,
     SandboxStatus,
     Terminal,
 )
-from kitstudio.services.jobs import Job
+from kitstudio.services.jobs import Job, Jobs
 from kitstudio.services.topic import Topic
+
+_KEPT_STEPS = 400
+"""Progress lines kept for one launch; a long download must not grow without bound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,63 +35,167 @@ class Launch:
 
 
 class Sandboxes:
-    """State of the sandboxes page. ``changed`` publishes the name of what changed (empty: the list)."""
+    """State of the sandboxes page. ``changed`` publishes the name of what changed (empty: the list).
 
-    def __init__(self) -> None:
+    ``reapprove`` finds the approved lock of a sandbox again (by the lock's SHA-256), for recreate.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        images: ImageProvider,
+        jobs: Jobs,
+        reapprove: Callable[[str], Awaitable[ApprovedLock]],
+    ) -> None:
         self.changed: Topic[str] = Topic()
+        self._backend = backend
+        self._images = images
+        self._jobs = jobs
+        self._reapprove = reapprove
+        self._known: tuple[SandboxStatus, ...] = ()
+        self._launches: dict[str, Launch] = {}
 
     def list(self) -> tuple[SandboxStatus, ...]:
         """The last known state; ``refresh`` asks again."""
-        raise NotImplementedError
+        return self._known
 
     async def refresh(self) -> tuple[SandboxStatus, ...]:
-        raise NotImplementedError
+        """Ask the backend."""
+        found = await self._backend.list()
+        if found != self._known:
+            self._known = found
+            self.changed.publish("")
+        return found
+
+    async def status(self, name: str) -> SandboxStatus:
+        """One sandbox, asked now; raises where there is none of that name."""
+        return await self._backend.status(name)
+
+    async def watch(self) -> None:
+        """Publish what changes, until cancelled: the window runs this as its own task."""
+        async for name in self._backend.events():
+            self._known = await self._backend.list()
+            self.changed.publish(name)
 
     def claims(self) -> frozenset[str]:
         """Capability types the backend enforces."""
-        raise NotImplementedError
+        return self._backend.capabilities()
 
     async def acceleration(self) -> tuple[str, str]:
         """(``kvm`` | ``tcg``, reason)."""
-        raise NotImplementedError
+        return await self._backend.acceleration()
 
     def launch(self, approved: ApprovedLock, options: LaunchOptions) -> Job:
         """Create and start as a job; its result is a ``SandboxStatus``. Cancel leaves nothing but cached layers."""
-        raise NotImplementedError
+
+        async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
+            return await self._backend.create(approved, options, self._images, progress)
+
+        return self._progressing(options.name, f"Launch {options.name}", work)
 
     def launching(self, name: str) -> Launch | None:
         """Progress of a launch, None when there is none."""
-        raise NotImplementedError
+        return self._launches.get(name)
 
     def start(self, name: str) -> Job:
-        raise NotImplementedError
+        """Boot a stopped sandbox again, as a job."""
+
+        async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
+            return await self._backend.start(name, progress)
+
+        return self._progressing(name, f"Start {name}", work)
 
     def stop(self, name: str) -> Job:
-        raise NotImplementedError
+        """Stop, as a job."""
+        return self._simple(name, f"Stop {name}", lambda: self._backend.stop(name))
 
     def recreate(self, name: str) -> Job:
-        raise NotImplementedError
+        """Drop the writable layer and create again from the sandbox's own lock, as a job."""
+
+        async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
+            status = await self._backend.status(name)
+            approved = await self._reapprove(status.lock_sha256)
+            return await self._backend.recreate(name, approved, self._images, progress)
+
+        return self._progressing(name, f"Recreate {name}", work)
 
     def remove(self, name: str) -> Job:
-        raise NotImplementedError
+        """Remove with everything it wrote, as a job."""
+        return self._simple(name, f"Remove {name}", lambda: self._backend.remove(name))
 
     def repair(self, name: str) -> Job:
-        raise NotImplementedError
+        """Do what a broken sandbox's ``repair`` names, as a job."""
+        return self._simple(name, f"Repair {name}", lambda: self._backend.repair(name))
 
     async def execute(self, name: str, command: Sequence[str], *, stdin: bytes = b"", user: str = "") -> ExecResult:
-        raise NotImplementedError
+        """Run a command to its end."""
+        return await self._backend.execute(name, command, stdin=stdin, user=user)
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int) -> Terminal:
-        raise NotImplementedError
+        """A PTY; an empty command means the interactive launch argv (§8)."""
+        return await self._backend.terminal(name, command, columns=columns, rows=rows)
 
     async def hooks(self, name: str) -> tuple[HookRun, ...]:
-        raise NotImplementedError
+        """Lifecycle hooks that ran."""
+        return await self._backend.hooks(name)
 
     async def decisions(self, name: str) -> tuple[Decision, ...]:
-        raise NotImplementedError
+        """Egress decisions, oldest first."""
+        return await self._backend.decisions(name)
 
     async def log(self, name: str) -> str:
-        raise NotImplementedError
+        """What the sandbox wrote; untrusted text."""
+        return await self._backend.log(name)
 
     async def details(self, name: str) -> Mapping[str, str]:
-        raise NotImplementedError
+        """Lock, effective descriptor, full command line, paths."""
+        return await self._backend.details(name)
+
+    def _progressing(
+        self, name: str, title: str, work: Callable[[Callable[[Progress], None]], Awaitable[SandboxStatus]]
+    ) -> Job:
+        if name in self._launches:
+            raise KitStudioError(
+                f"{name} is already being worked on.", where=name, remedy="Wait for it to finish, or cancel that job."
+            )
+        self._launches[name] = Launch(name)
+
+        async def run(job: Job) -> SandboxStatus:
+            def progress(step: Progress) -> None:
+                self._launches[name] = _extended(self._launches.get(name, Launch(name)), step)
+                job.report(f"{step.phase.value} {step.text}".strip(), step.fraction)
+                self.changed.publish(name)
+
+            try:
+                return await work(progress)
+            finally:
+                self._launches.pop(name, None)
+                await self._told(name)
+
+        return self._jobs.run(title, run)
+
+    def _simple(self, name: str, title: str, work: Callable[[], Awaitable[object]]) -> Job:
+        async def run(_: Job) -> object:
+            try:
+                return await work()
+            finally:
+                await self._told(name)
+
+        return self._jobs.run(title, run)
+
+    async def _told(self, name: str) -> None:
+        """Say that ``name`` changed, with the list as it is now; also while being cancelled."""
+        self._known = await asyncio.shield(asyncio.ensure_future(_list(self._backend)))
+        self.changed.publish(name)
+
+
+async def _list(backend: Backend) -> tuple[SandboxStatus, ...]:
+    return await backend.list()
+
+
+def _extended(launch: Launch, step: Progress) -> Launch:
+    """``step`` added; a newer report of the same phase and text replaces the one before it."""
+    steps = launch.steps
+    if steps and (steps[-1].phase, steps[-1].text) == (step.phase, step.text):
+        steps = steps[:-1]
+    return Launch(launch.name, (*steps, step)[-_KEPT_STEPS:])

@@ -1,23 +1,243 @@
-"""Settings (``settings.toml`` in the home's config folder): typed keys, defaults, atomic writes."""
+"""Settings (``settings.toml`` in the home's config folder): typed keys, defaults, atomic writes.
+
+A line this program does not know is kept and named in ``faults``; so is a value it cannot use, and the default
+stands in for it: a damaged settings file never keeps the window shut, and never passes unseen.
+"""
 
 from __future__ import annotations
 
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kitstudio.models.errors import KitStudioError
+from kitstudio.services.home import write_atomic
+from kitstudio.services.settings_toml import dump
 from kitstudio.services.topic import Topic
+
+STATE_PREFIX = "ui.state."
+"""Keys below it are free text the window keeps for itself (geometry, splitters)."""
+
+
+class SettingsError(KitStudioError):
+    """A key or value the settings do not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One setting: what it is for, its default, and ``check``, which returns the value as kept or says what is
+    wrong by raising ``ValueError``."""
+
+    name: str
+    default: object
+    about: str
+    check: Callable[[object], object]
 
 
 class Settings:
     """``get``/``set`` by dotted key (``ui.theme``, ``sandbox.memory``, ``catalog.sources`` …)."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path | None = None) -> None:
         self.changed: Topic[str] = Topic()
+        self._path = path
+        self._values: dict[str, object] = {}
+        self._unknown: dict[str, object] = {}
+        self._unreadable = False
+        self.faults: tuple[str, ...] = ()
+        if path is not None and path.exists():
+            self._load(path)
 
     def get(self, key: str) -> object:
         """The value or its default; ``KitStudioError`` for an unknown key."""
-        raise NotImplementedError
+        return self._values.get(key, _known(key).default)
+
+    def text(self, key: str) -> str:
+        """``get`` for keys that hold text."""
+        return str(self.get(key))
+
+    def number(self, key: str) -> int:
+        """``get`` for keys that hold a whole number."""
+        value = self.get(key)
+        return value if isinstance(value, int) else 0
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """``get`` for keys that hold a list of text."""
+        value = self.get(key)
+        return tuple(str(item) for item in value) if isinstance(value, tuple) else ()
 
     def set(self, key: str, value: object) -> None:
-        """Check, keep and write atomically."""
-        raise NotImplementedError
+        """Check, keep and write atomically. Text is read as the key's own type, so a command line can set any."""
+        known = _known(key)
+        checked = _checked(known, value)
+        if self._values.get(key, known.default) == checked:
+            return
+        before = dict(self._values)
+        self._values[key] = checked
+        if checked == known.default:
+            del self._values[key]
+        try:
+            self._write()
+        except KitStudioError:
+            self._values = before
+            raise
+        self.changed.publish(key)
 
     def keys(self) -> tuple[str, ...]:
-        raise NotImplementedError
+        """Every key, sorted; of the window's own state only what is kept."""
+        return tuple(sorted({*KEYS, *self._values}))
+
+    def describe(self, key: str) -> str:
+        """One line on what the key is for."""
+        return _known(key).about
+
+    def _load(self, path: Path) -> None:
+        try:
+            document = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            self._unreadable = True
+            self.faults = (f"{path.name} cannot be read ({error}); the defaults apply until the line is corrected.",)
+            return
+        faults: list[str] = []
+        for key, value in _flatten(document):
+            if key not in KEYS and not key.startswith(STATE_PREFIX):
+                self._unknown[key] = value
+                faults.append(f"{key} is not a setting this version knows; it is left alone.")
+                continue
+            try:
+                self._values[key] = _known(key).check(value)
+            except ValueError as error:
+                faults.append(f"{key}: {error}. The default is used.")
+        self.faults = tuple(faults)
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        if self._unreadable:
+            self._path.replace(self._path.with_name(f"{self._path.name}.unreadable"))
+            self._unreadable = False
+        write_atomic(self._path, dump({**self._unknown, **self._values}).encode())
+
+
+def _known(key: str) -> Key:
+    if key in KEYS:
+        return KEYS[key]
+    if re.fullmatch(r"ui\.state\.[a-z0-9_]{1,40}", key):
+        return Key(key, "", "Kept by the window.", _text(262_144))
+    raise SettingsError(
+        f"There is no setting “{key}”.",
+        where=key,
+        remedy="The settings are: " + ", ".join(KEYS) + ".",
+    )
+
+
+def _checked(key: Key, value: object) -> object:
+    try:
+        return key.check(_from_text(key, value) if isinstance(value, str) else value)
+    except ValueError as error:
+        raise SettingsError(f"{key.name}: {error}.", where=key.name, remedy=key.about) from error
+
+
+def _from_text(key: Key, value: str) -> object:
+    """A command line's text in the key's own type."""
+    default = key.default
+    if isinstance(default, bool):
+        return {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}.get(
+            value.strip().lower(), value
+        )
+    if isinstance(default, int | float):
+        try:
+            return int(value) if isinstance(default, int) else float(value)
+        except ValueError:
+            return value
+    if isinstance(default, tuple):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+def _flatten(table: dict[str, object], prefix: str = "") -> list[tuple[str, object]]:
+    found: list[tuple[str, object]] = []
+    for name, value in table.items():
+        if isinstance(value, dict):
+            found += _flatten(value, f"{prefix}{name}.")
+        else:
+            found.append((f"{prefix}{name}", value))
+    return found
+
+
+def _choice(*allowed: str) -> Callable[[object], object]:
+    def check(value: object) -> object:
+        if value not in allowed:
+            raise ValueError("must be one of " + ", ".join(word or "“”" for word in allowed))
+        return value
+
+    return check
+
+
+def _whole(low: int, high: int) -> Callable[[object], object]:
+    def check(value: object) -> object:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return value
+
+    return check
+
+
+def _decimal(low: float, high: float) -> Callable[[object], object]:
+    def check(value: object) -> object:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+            raise ValueError(f"must be a number from {low:g} to {high:g}")
+        return float(value)
+
+    return check
+
+
+def _switch(value: object) -> object:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def _text(limit: int) -> Callable[[object], object]:
+    def check(value: object) -> object:
+        if not isinstance(value, str) or len(value) > limit:
+            raise ValueError(f"must be text of at most {limit} characters")
+        if not value.isprintable() and any(ch.isspace() is False and not ch.isprintable() for ch in value):
+            raise ValueError("must not hold control characters")
+        return value
+
+    return check
+
+
+def _texts(value: object) -> object:
+    if not isinstance(value, list | tuple) or not all(isinstance(v, str) and 0 < len(v) <= 4096 for v in value):
+        raise ValueError("must be a list of text")
+    if len(value) > 1000:
+        raise ValueError("must not hold more than 1000 items")
+    return tuple(dict.fromkeys(value))
+
+
+KEYS: dict[str, Key] = {
+    key.name: key
+    for key in (
+        Key(
+            "approvals.auto_apply",
+            False,
+            "Apply movements within the granted surface without asking; they are recorded too.",
+            _switch,
+        ),
+        Key("catalog.sources", (), "Sources beside the demo catalog, in order.", _texts),
+        Key("registry.plain_http", (), "Hosts (with port) that may be spoken to without TLS.", _texts),
+        Key("sandbox.accel", "", "Acceleration: kvm or tcg; empty finds out by booting.", _choice("", "kvm", "tcg")),
+        Key("sandbox.cpus", 0, "Processors of a new sandbox; 0 leaves it to the set.", _whole(0, 256)),
+        Key("sandbox.idle_minutes", 30, "Minutes without a session before a sandbox stops; 0 never.", _whole(0, 10080)),
+        Key("sandbox.memory", 0, "Memory of a new sandbox in MiB; 0 leaves it to the set.", _whole(0, 1_048_576)),
+        Key("sandbox.workspace", "", "Folder offered as workspace at launch.", _text(4096)),
+        Key("ui.geometry", "", "Window position and size, kept by the window.", _text(65_536)),
+        Key("ui.last_set", "", "The set file opened at start.", _text(4096)),
+        Key("ui.text_scale", 1.0, "Text size, 1 is the system's.", _decimal(0.8, 3.0)),
+        Key("ui.theme", "system", "Colours of the window.", _choice("system", "light", "dark")),
+    )
+}
+"""Every setting, by name."""

@@ -1,0 +1,106 @@
+"""What a command prints: one JSON document (or lines) on standard output, or calm text; never a traceback.
+
+With ``--json`` human text goes to standard error; with ``--quiet`` progress and remarks are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from kitstudio.models.errors import KitStudioError
+
+DONE, FAILED, REFUSED, USAGE = 0, 1, 2, 64
+"""Exit codes of ``cli.md``."""
+
+
+class UsageError(KitStudioError):
+    """The command line itself is wrong: exit 64."""
+
+
+class RefusedError(KitStudioError):
+    """A gate or policy said no: exit 2."""
+
+
+@dataclass(slots=True)
+class Output:
+    """Where a command's words go. One a run."""
+
+    as_json: bool = False
+    quiet: bool = False
+    out: TextIO = sys.stdout
+    err: TextIO = sys.stderr
+
+    def document(self, value: object) -> None:
+        """The command's one JSON document; nothing without ``--json``."""
+        if self.as_json:
+            print(json.dumps(value, ensure_ascii=False, indent=2), file=self.out, flush=True)
+
+    def line(self, value: object) -> None:
+        """One of the command's JSON lines; nothing without ``--json``."""
+        if self.as_json:
+            print(json.dumps(value, ensure_ascii=False), file=self.out, flush=True)
+
+    def say(self, text: str = "") -> None:
+        """The command's result in words."""
+        print(printable(text), file=self.err if self.as_json else self.out, flush=True)
+
+    def note(self, text: str) -> None:
+        """Progress and remarks, beside the result."""
+        if not self.quiet:
+            print(printable(text), file=self.err, flush=True)
+
+    def table(self, rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> None:
+        """Aligned columns, two blanks apart; the last one runs free."""
+        lines = [tuple(printable(cell).replace("\n", " ") for cell in row) for row in rows]
+        if head and lines:
+            lines.insert(0, tuple(head))
+        if not lines:
+            return
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]) - 1)]
+        for line in lines:
+            cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
+            self.say("  ".join([*cells, line[-1]]).rstrip())
+
+    def error(self, error: KitStudioError) -> None:
+        """What, where, remedy: as JSON where asked, and always for a reader."""
+        if self.as_json:
+            self.document({"error": error_json(error)})
+        place = f"{error.where}: " if error.where and error.where not in error.what else ""
+        print(f"error: {printable(place + error.what)}", file=self.err)
+        if error.remedy:
+            print(f"  {printable(error.remedy)}", file=self.err)
+        self.err.flush()
+
+
+def error_json(error: KitStudioError) -> dict[str, str]:
+    """The one shape of an error in JSON."""
+    return {"what": error.what, "where": error.where, "remedy": error.remedy}
+
+
+def printable(text: str) -> str:
+    """``text`` with control characters made visible: names and messages come from strangers."""
+    return "".join(ch if ch == "\n" or ch.isprintable() or ch == "\t" else f"\\x{ord(ch):02x}" for ch in text)
+
+
+def interactive() -> bool:
+    """Whether a person sits at a terminal and can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str) -> str:
+    """One answer from the terminal; empty at end of input."""
+    print(question, end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline()
+    return answer.strip()
+
+
+def close_quietly() -> None:
+    """After the reader of a pipe left: keep the interpreter's own flush from complaining."""
+    descriptor = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(descriptor, sys.stdout.fileno())
+    os.close(descriptor)

@@ -1,0 +1,197 @@
+"""The grammar of the command line (``cli.md``). Each command names the function that runs it, imported when it runs,
+so that ``--help`` costs nothing."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import kitstudio
+from kitstudio.cli.output import UsageError
+
+_FORMS = ("authored", "published", "effective")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that raises instead of leaving, so that main decides how an error is told."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", where=self.prog, remedy=f"See “{self.prog} --help”.")
+
+
+def build_parser() -> Parser:
+    """Every command that works, and only those."""
+    common = _common()
+    parser = Parser(
+        prog="kitstudio",
+        description="Review, approve and run Docker Sandbox Kits. Without a command the window opens.",
+        parents=[common],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_REFERENCES,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"kitstudio {kitstudio.__version__}")
+    commands: argparse._SubParsersAction[Parser] = parser.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands"
+    )
+
+    def command(name: str, run: str, about: str) -> Parser:
+        made = commands.add_parser(name, help=about, description=about, parents=[common], allow_abbrev=False)
+        made.set_defaults(run=run)
+        return made
+
+    _kits(command)
+    _sets(command)
+    _gate(command)
+    _sandboxes(command)
+    _machine(command)
+    return parser
+
+
+_REFERENCES = """\
+references, tried in this order:
+  ./dir, /dir, FILE.yaml       a Kit folder, a descriptor or a set file
+  oci:DIR[:TAG|@DIGEST]        an OCI image layout
+  demo/NAME[:TAG]              the embedded demo catalog
+  docker.io/acme/kit:1.0       a registry
+
+exit codes: 0 done, 1 failed or not valid, 2 refused by policy, 64 usage
+"""
+
+_Command = Callable[[str, str, str], Parser]
+
+
+def _common() -> Parser:
+    """Global flags, accepted before and after the command."""
+    common = Parser(add_help=False)
+    group = common.add_argument_group("global options")
+    hidden = argparse.SUPPRESS
+    group.add_argument("--home", type=Path, metavar="DIR", default=hidden, help="where all state is kept")
+    group.add_argument("--json", action="store_true", default=hidden, help="machine-readable result")
+    group.add_argument("--quiet", action="store_true", default=hidden, help="no progress, no remarks")
+    group.add_argument("--offline", action="store_true", default=hidden, help="no network; cached Kits only")
+    group.add_argument(
+        "--plain-http",
+        action="append",
+        metavar="HOST[:PORT]",
+        default=hidden,
+        help="a registry to speak to without TLS (loopback needs no flag); may be repeated",
+    )
+    return common
+
+
+def _references(parser: Parser, *, values: bool = True) -> None:
+    parser.add_argument("references", nargs="+", metavar="REF|SET.yaml", help="Kits, or one set file")
+    if values:
+        parser.add_argument(
+            "--arg",
+            action="append",
+            default=[],
+            metavar="[KIT:]NAME=VALUE",
+            help="an input; VALUE @FILE or - reads a secret from a file or standard input",
+        )
+        parser.add_argument(
+            "--build-arg", action="append", default=[], metavar="NAME=VALUE", help="a build-phase arg of the set file"
+        )
+
+
+def _answers(parser: Parser) -> None:
+    parser.add_argument("--name", default="", help="name of the lock (default: the set file's stem)")
+    parser.add_argument("--yes", action="store_true", help="approve everything but critical findings")
+    parser.add_argument(
+        "--accept", action="append", default=[], metavar="CATEGORY:DETAIL", help="approve one critical finding"
+    )
+    parser.add_argument(
+        "--approve-from", type=Path, metavar="FILE", help="replay an exported record or lock: equal or refused"
+    )
+
+
+def _kits(command: _Command) -> None:
+    check = command("check", "kits:check", "run conformance cases")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE.jsonl")
+    validate = command("validate", "kits:validate", "judge a descriptor file or a published Kit")
+    validate.add_argument("reference", metavar="FILE|REF")
+    validate.add_argument("--form", choices=_FORMS, help="which rules apply (default: by what it is)")
+    inspect = command("inspect", "kits:inspect", "show one Kit from its manifest")
+    inspect.add_argument("reference", metavar="REF")
+    inspect.add_argument("--platform", default="", metavar="OS/ARCH", help="another platform than this machine's")
+    tags = command("tags", "kits:tags", "versions of a Kit, newest first")
+    tags.add_argument("repository", metavar="REPO")
+    tags.add_argument("--all", action="store_true", help="signature tags too")
+    search = command("search", "kits:search", "search the catalogs")
+    search.add_argument("query", nargs="*", metavar="QUERY")
+    search.add_argument("--source", default="", help="one source: demo, a layout, a registry")
+    search.add_argument("--verified", action="store_true", help="only what the source vouches for")
+    search.add_argument("--kind", default="", choices=("workload", "mixin", "v2", "image"))
+    search.add_argument("--capability", default="", metavar="T", help="only Kits that ask for this type")
+    copy = command("copy", "kits:copy", "copy one Kit between sources, digests kept")
+    copy.add_argument("reference", metavar="REF")
+    copy.add_argument("destination", metavar="DEST", help="oci:DIR:TAG or a registry reference")
+
+
+def _sets(command: _Command) -> None:
+    resolve = command("resolve", "sets:resolve", "judge a set and order it")
+    _references(resolve)
+    resolve.add_argument("--partial", action="store_true", help="a set without a workload is fine")
+    surface = command("surface", "sets:surface", "the effective permission surface")
+    _references(surface)
+    diff = command("diff", "sets:diff", "what NEW asks for beyond OLD")
+    diff.add_argument("old", metavar="OLD", help="a Kit, a set file or a lock")
+    diff.add_argument("new", metavar="NEW")
+    export = command("export", "sets:export", "write a set file")
+    _references(export)
+    export.add_argument("-o", "--output", type=Path, metavar="SET.yaml", help="default: standard output")
+    export.add_argument("--pin", action="store_true", help="write the digest of every Kit")
+    export.add_argument("--display-name", default="", metavar="N")
+    export.add_argument("--version", dest="set_version", default="", metavar="V")
+
+
+def _gate(command: _Command) -> None:
+    approve = command("approve", "gate:approve", "decide what a set may do, and write its lock")
+    _references(approve)
+    _answers(approve)
+    approve.add_argument("--export", type=Path, metavar="FILE", help="write the record of this decision")
+    history = command("history", "gate:history", "approval records, newest first")
+    history.add_argument("--export", type=Path, metavar="FILE", help="write all records as JSON lines")
+
+
+def _sandboxes(command: _Command) -> None:
+    launch = command("launch", "sandboxes:launch", "approve, create and start a sandbox")
+    _references(launch)
+    _answers(launch)
+    launch.add_argument("--workspace", type=Path, metavar="DIR", help="folder of yours shown in the sandbox")
+    launch.add_argument("--env", action="append", default=[], metavar="N=V", help="an environment variable")
+    launch.add_argument("--memory", default="", metavar="M", help="MiB, or with a unit: 2g")
+    launch.add_argument("--cpus", type=int, default=0, metavar="N")
+    launch.add_argument("--detach", action="store_true", help="do not open the terminal")
+    execute = command("exec", "sandboxes:execute", "run a command in a sandbox")
+    execute.add_argument("name", metavar="NAME")
+    execute.add_argument("-t", "--tty", action="store_true", help="with a terminal")
+    execute.usage = "kitstudio exec NAME [-t] -- CMD…"
+    for name, about in (
+        ("attach", "open the interactive terminal"),
+        ("stop", "stop a sandbox"),
+        ("start", "start a stopped sandbox"),
+        ("recreate", "drop the writable layer and create again from the same lock"),
+        ("rm", "remove a sandbox"),
+        ("status", "one sandbox"),
+        ("logs", "output of a sandbox"),
+    ):
+        command(name, f"sandboxes:{name}", about).add_argument("name", metavar="NAME")
+    command("ls", "sandboxes:ls", "sandboxes")
+    network = command("network", "sandboxes:network", "egress decisions of a sandbox")
+    network.add_argument("name", metavar="NAME")
+    network.add_argument("--follow", action="store_true", help="keep printing")
+
+
+def _machine(command: _Command) -> None:
+    settings = command("settings", "machine:settings", "read and write settings")
+    settings.add_argument("action", nargs="?", choices=("get", "set"))
+    settings.add_argument("key", nargs="?", metavar="KEY")
+    settings.add_argument("value", nargs="?", metavar="VALUE")
+    tour = command("tour", "machine:tour", "drive the real window through the main job, with pictures")
+    tour.add_argument("--out", type=Path, default=Path("tour"), metavar="DIR", help="where pictures go (default: tour)")
+    doctor = command("doctor", "machine:doctor", "what this machine can do and what is missing")
+    doctor.add_argument("--bundle", type=Path, metavar="FILE", help="write a report without secrets")

@@ -1,0 +1,179 @@
+"""From an artifact to what the catalog shows: a card, and the descriptor with everything said about it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cmp_to_key
+
+from kitstudio.models import capabilities, review, versions
+from kitstudio.models.decode import decode
+from kitstudio.models.descriptor import Descriptor
+from kitstudio.models.document import Document
+from kitstudio.models.errors import DescriptorError, KitStudioError
+from kitstudio.models.validate import Form, validate
+from kitstudio.registry.reference import DEMO, HUB, LOCAL, Reference
+from kitstudio.registry.source import Artifact, ArtifactKind
+from kitstudio.services.catalog_values import CardKind, KitCard, VersionRow
+from kitstudio.services.readable import readable
+
+_TITLE = "org.opencontainers.image.title"
+_DESCRIPTION = "org.opencontainers.image.description"
+_VERSION = "org.opencontainers.image.version"
+_LICENSES = "org.opencontainers.image.licenses"
+_AUTHORS = "org.opencontainers.image.authors"
+_SIGNATURE = re.compile(r"sha256-[0-9a-f]{64}(?:\.[A-Za-z0-9._-]+)?")
+
+
+class NotAKit(KitStudioError):
+    """What stands there carries no Kit descriptor of this schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an artifact's descriptor turned out to be. ``document``: readable form, None where it does not decode or
+    there is none; ``problems``: why the Kit cannot be used."""
+
+    document: Document | None = None
+    problems: tuple[KitStudioError, ...] = ()
+
+    @property
+    def descriptor(self) -> Descriptor | None:
+        return None if self.document is None else self.document.descriptor
+
+
+def read(artifact: Artifact) -> Reading:
+    """Decode and validate the descriptor an artifact carries."""
+    where = str(artifact.reference)
+    if artifact.kind is not ArtifactKind.KIT:
+        return Reading(problems=(not_a_kit(artifact),))
+    try:
+        published = decode(artifact.descriptor_text, name=where)
+        document = readable(published.descriptor, name=where)
+    except DescriptorError as error:
+        return Reading(problems=(error,))
+    report = validate(published, Form.PUBLISHED)
+    problems = tuple(
+        DescriptorError(
+            issue.message,
+            where=_place(document, where, issue.path),
+            remedy=issue.remedy or "The Kit's publisher must correct it; choose another version.",
+        )
+        for issue in report.errors
+    )
+    return Reading(document, problems)
+
+
+def not_a_kit(artifact: Artifact) -> NotAKit:
+    """The sentence for what stands where a Kit was expected."""
+    where = str(artifact.reference)
+    if artifact.kind is ArtifactKind.V2_KIT:
+        return NotAKit(
+            "This is a v2 Kit; it cannot be mixed with v3 Kits.",
+            where=where,
+            remedy="Choose a version its publisher made for schema version 3.",
+        )
+    return NotAKit(
+        "This is an image, not a Kit: neither it nor its index carries a Kit descriptor.",
+        where=where,
+        remedy="Choose a Kit that brings what you wanted from this image.",
+    )
+
+
+def card(source: str, artifact: Artifact, reading: Reading, *, verified: bool = False) -> KitCard:
+    """The card of one repository at the version ``artifact`` is."""
+    reference = artifact.reference
+    notes = {**artifact.manifest.annotations, **(artifact.index.annotations if artifact.index else {})}
+    made = KitCard(
+        source=source,
+        reference=str(reference.with_tag(reference.tag)) if reference.tag else str(reference),
+        repository=reference.name,
+        kind=CardKind.V2 if artifact.kind is ArtifactKind.V2_KIT else CardKind.IMAGE,
+        display_name=notes.get(_TITLE) or last_segment(reference),
+        publisher=publisher(reference),
+        verified=verified,
+        author=notes.get(_AUTHORS, ""),
+        version=versions.tag_version(reference.tag) or notes.get(_VERSION, ""),
+        description=notes.get(_DESCRIPTION, ""),
+        licenses=tuple(part.strip() for part in notes.get(_LICENSES, "").split(",") if part.strip()),
+        digest=artifact.digest,
+        platforms=tuple(str(platform) for platform in artifact.platforms),
+    )
+    descriptor = reading.descriptor
+    if artifact.kind is not ArtifactKind.KIT:
+        return made
+    if descriptor is None or reading.problems:
+        return replace(made, kind=CardKind.ERROR, error=reading.problems[0])
+    types = tuple(sorted({entry.type for entry in descriptor.entries()}))
+    return replace(
+        made,
+        kind=CardKind.WORKLOAD if descriptor.kind == "workload" else CardKind.MIXIN,
+        display_name=descriptor.display_name or last_segment(reference),
+        author=descriptor.author,
+        version=made.version or descriptor.version,
+        description=descriptor.description,
+        licenses=descriptor.licenses,
+        chips=review.chips(descriptor),
+        capability_types=types,
+        newer_types=tuple(type_ for type_ in types if capabilities.is_newer(type_)),
+    )
+
+
+def loading_card(source: str, repository: Reference) -> KitCard:
+    """The card of a repository nothing is known of yet."""
+    return KitCard(
+        source=source,
+        reference=repository.name,
+        repository=repository.name,
+        kind=CardKind.LOADING,
+        display_name=last_segment(repository),
+        publisher=publisher(repository),
+    )
+
+
+def failed_card(known: KitCard, error: KitStudioError) -> KitCard:
+    """The card of a repository that could not be read."""
+    return replace(known, kind=CardKind.ERROR, error=error)
+
+
+def publisher(reference: Reference) -> str:
+    """The namespace a Kit is published under: its identity, in the shortest form that is still exact."""
+    namespace = reference.repository.rpartition("/")[0]
+    if reference.registry in (DEMO, LOCAL):
+        return reference.registry.removesuffix(".invalid")
+    if reference.registry == HUB:
+        return namespace
+    return f"{reference.registry}/{namespace}" if namespace else reference.registry
+
+
+def last_segment(reference: Reference) -> str:
+    """A repository's own name."""
+    return reference.repository.rpartition("/")[2]
+
+
+def is_signature(tag: str) -> bool:
+    """Whether a tag holds a signature or attachment of another one, by the naming tools agreed on."""
+    return _SIGNATURE.fullmatch(tag) is not None
+
+
+def version_rows(tags: Iterable[str]) -> tuple[VersionRow, ...]:
+    """Tags without signatures: versions newest first (§5.2), then the others by name."""
+    rows = [VersionRow(tag, versions.tag_version(tag) or "") for tag in tags if not is_signature(tag)]
+    versioned = sorted((row for row in rows if row.version), key=cmp_to_key(_newer_first))
+    # Mixed segments do not order transitively (§5.2): the newest is what the specification says, the rest is sorted.
+    newest = versions.latest([row.tag for row in versioned])
+    versioned.sort(key=lambda row: row.tag != newest)
+    return (*versioned, *sorted((row for row in rows if not row.version), key=lambda row: row.tag))
+
+
+def _newer_first(a: VersionRow, b: VersionRow) -> int:
+    return versions.compare(b.version, a.version) or (a.tag > b.tag) - (a.tag < b.tag)
+
+
+def _place(document: Document, name: str, path: str) -> str:
+    """``name:line`` of the element at ``path``, or the nearest one around it."""
+    while path and path not in document.positions:
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    position = document.positions.get(path)
+    return f"{name}:{position.line}" if position and path else name

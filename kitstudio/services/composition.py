@@ -1,0 +1,90 @@
+"""The values of the composer, and reading what is a set and what is not. The document is the state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kitstudio.models import set_file
+from kitstudio.models.args import resolve_args
+from kitstudio.models.descriptor import Descriptor, Kind
+from kitstudio.models.document import Document
+from kitstudio.models.errors import DescriptorError
+from kitstudio.models.expansion import expand_build
+from kitstudio.models.plan import Plan
+from kitstudio.registry.reference import LOCAL
+
+MAX_SET = 524_288
+"""Bytes of a descriptor (§4)."""
+
+EMPTY_SET = set_file.render(Descriptor("3", kind=Kind.SET))
+"""A new set, as it is written before anything is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetState:
+    """What a person edits: the document's text, and what is never written into it.
+
+    ``secrets``: (kit reference, arg) → value, kept out of text, logs and history. ``choices``: ``KIT#PATH`` of
+    optional items → in or out. ``set_args``: values for the set's own args on this machine.
+    ``environment``: runtime overrides (§6.1).
+    """
+
+    text: str
+    secrets: Mapping[tuple[str, str], str] = field(default_factory=dict, repr=False)
+    choices: Mapping[str, bool] = field(default_factory=dict)
+    set_args: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """The set as shown. ``name``: file stem or ``untitled``. ``descriptor``: the parsed set, None while the text
+    does not decode (``text_error`` says why and where)."""
+
+    state: SetState
+    name: str = "untitled"
+    path: Path | None = None
+    dirty: bool = False
+    descriptor: Descriptor | None = None
+    text_error: str = ""
+    plan: Plan = field(default_factory=Plan)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPlan(Plan):
+    """A plan with what it was judged from, so that it can be judged again with other choices, and be recorded."""
+
+    state: SetState | None = None
+
+
+def read_set(path: Path) -> str:
+    """The text of a set file. Raises ``DescriptorError`` where it is none, with file:line:column where known."""
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_SET + 1)
+    except OSError as error:
+        raise DescriptorError(f"The file cannot be read: {error.strerror or error}.", where=str(path)) from error
+    if len(raw) > MAX_SET:
+        raise DescriptorError("The file is larger than a descriptor may be (512 KiB).", where=str(path))
+    return set_file.parse(raw, str(path)).text
+
+
+def expanded_set(document: Document, state: SetState) -> Descriptor:
+    """The set with its own build-phase args answered (real sets take their registry from one)."""
+    declared = {name: arg for name, arg in document.descriptor.args.items() if arg.is_build}
+    if not declared:
+        return document.descriptor
+    given = {name: value for name, value in state.set_args.items() if name in declared}
+    return expand_build(document, resolve_args(declared, given))
+
+
+def is_set(descriptor: Descriptor) -> bool:
+    """Whether a descriptor's content is the Kits it lists (§3.4)."""
+    return descriptor.kind == "set" or descriptor.kits_stated
+
+
+def is_local(reference: str) -> bool:
+    """Whether a reference means something on this machine only."""
+    return reference.startswith(f"{LOCAL}/")

@@ -1,0 +1,121 @@
+"""Local Kits into the home: a descriptor without a recipe becomes an image, a layout's image is copied.
+
+Both end as ``local.invalid/NAME:VERSION`` in the home's blob store. A Kit whose content is a recipe cannot be built
+here, and is refused with the way out.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import kitstudio
+from kitstudio.models.annotations import BuiltBy
+from kitstudio.models.canonical import encode
+from kitstudio.models.capabilities.paths import clean
+from kitstudio.models.decode import decode
+from kitstudio.models.descriptor import Descriptor
+from kitstudio.models.document import Document
+from kitstudio.models.errors import DescriptorError, KitStudioError
+from kitstudio.models.expansion import expand_build
+from kitstudio.models.validate import Form, validate
+from kitstudio.registry.folder import read_folder
+from kitstudio.registry.kit_image import Recipe, publish
+from kitstudio.registry.manifest import host_platform
+from kitstudio.registry.reference import LOCAL, Reference, is_tag
+from kitstudio.registry.threads import Stop, in_thread
+from kitstudio.registry.writer import LayoutWriter
+from kitstudio.services.composition import is_set
+
+_RECIPES = ("Dockerfile", "kit.dockerfile")
+MAX_BODY = 1_048_576
+"""Bytes of an agent-context file taken along."""
+
+
+async def import_folder(path: Path, blobs: Path) -> tuple[Reference, str]:
+    """Build a declaration-only Kit (§3.5) from a folder or descriptor file; its reference and digest."""
+    kit = await read_folder(path)
+    document = decode(kit.text, name=str(kit.path))
+    _refuse_recipe(document.descriptor, path, kit.path)
+    report = validate(document, Form.AUTHORED)
+    if report.errors:
+        issue = report.errors[0]
+        raise DescriptorError(f"{issue}.", where=str(kit.path), remedy=issue.remedy)
+    return await in_thread(_build, kit.name, kit.path, _answered(document, kit.path), blobs)
+
+
+def _build(stop: Stop, title: str, file: Path, descriptor: Descriptor, blobs: Path) -> tuple[Reference, str]:
+    name = _slug(title)
+    with tempfile.TemporaryDirectory(prefix="kitstudio-") as folder:
+        source = Path(folder)
+        (source / "kit.yaml").write_text(encode(descriptor), encoding="utf-8")
+        _copy_bodies(descriptor, file.parent, source)
+        stop.check()
+        image = publish(
+            Recipe(name, "kit"),
+            source,
+            built_by=BuiltBy("kitstudio/import", kitstudio.__version__),
+            epoch=0,
+            default_platform=host_platform(),
+        )
+    version = descriptor.version if is_tag(descriptor.version) else "local"
+    reference = Reference(LOCAL, name, version)
+    LayoutWriter(blobs).add(str(reference), image)
+    return reference, image.digest
+
+
+def _refuse_recipe(descriptor: Descriptor, path: Path, file: Path) -> None:
+    if is_set(descriptor):
+        raise KitStudioError(
+            "A set cannot be a member of another set.", where=str(file), remedy="Open it, or add its Kits one by one."
+        )
+    folder = path if path.is_dir() else file.parent
+    recipe = descriptor.build or descriptor.dockerfile
+    beside = [name for name in _RECIPES if path.is_dir() and (folder / name).exists()]
+    if recipe or beside or descriptor.kind == "workload":
+        what = f"its content is built from {beside[0]}" if beside else "its content is built from a recipe"
+        if not recipe and not beside:
+            what = "a workload needs content, and there is no image here"
+        raise KitStudioError(
+            f"This Kit cannot be used from its folder: {what}, and Kit Studio does not build images.",
+            where=str(file),
+            remedy="Build it with Docker, then add the registry reference or the OCI layout (oci:DIR:TAG) it was "
+            "written to.",
+        )
+
+
+def _answered(document: Document, file: Path) -> Descriptor:
+    """Build-phase args answered by their defaults; one without is asked of nobody and refused."""
+    declared = {name: arg for name, arg in document.descriptor.args.items() if arg.is_build}
+    if not declared:
+        return document.descriptor
+    missing = [name for name, arg in declared.items() if arg.default is None]
+    if missing:
+        raise KitStudioError(
+            f"The build-phase input {missing[0]} has no default.",
+            where=str(file),
+            remedy="Give it a default, or publish the Kit with a value.",
+        )
+    return expand_build(document, {name: arg.default or "" for name, arg in declared.items()})
+
+
+def _copy_bodies(descriptor: Descriptor, source: Path, target: Path) -> None:
+    """Take along the agent-context files the descriptor names; they must lie inside the Kit's folder."""
+    for entry in descriptor.entries():
+        named = (entry.config or {}).get("contentFile")
+        if not isinstance(named, str) or not named:
+            continue
+        body, inner = (source / named).resolve(), clean(named)
+        if inner.startswith(("/", "..")) or not body.is_relative_to(source.resolve()):
+            raise KitStudioError(f"{named} lies outside the Kit's folder.", where=str(source))
+        if not body.is_file() or body.stat().st_size > MAX_BODY:
+            raise KitStudioError(f"{named} is not a file of at most 1 MiB.", where=str(source))
+        (target / inner).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(body, target / inner)
+
+
+def _slug(name: str) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return slug or "kit"

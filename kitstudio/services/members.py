@@ -1,0 +1,75 @@
+"""Fetching the members of a set: reference (and pin) → ``Member``, with every failure told as a problem of the set."""
+
+from __future__ import annotations
+
+from kitstudio.models.errors import DescriptorError, KitStudioError
+from kitstudio.models.plan import Member, Problem, ProblemKind, Remedy, RemedyKind
+from kitstudio.registry.reference import parse
+from kitstudio.registry.source import Artifact, MissingPlatform
+from kitstudio.services import cards
+from kitstudio.services.places import Places
+
+
+async def fetch_member(places: Places, reference: str, digest: str = "") -> Member:
+    """One Kit of a set as its source has it now, or at ``digest`` where the set pins one. Never raises."""
+    try:
+        located = await places.locate(reference)
+        exact = located.reference
+        if digest:
+            exact = exact.with_digest(digest)
+        return member_of(reference, await located.place.source.artifact(exact))
+    except KitStudioError as error:
+        return Member(reference, digest, failure=failure(reference, error))
+
+
+def member_of(reference: str, artifact: Artifact) -> Member:
+    """The member an artifact is, under the reference the set states."""
+    reading = cards.read(artifact)
+    if reading.problems:
+        return Member(reference, artifact.digest, failure=failure(reference, reading.problems[0]))
+    document = reading.document
+    assert document is not None
+    return Member(
+        reference,
+        artifact.digest,
+        document.descriptor,
+        image_env=dict(_pairs(artifact)),
+        text=document.text,
+        lines=document.lines(),
+    )
+
+
+def failure(reference: str, error: KitStudioError) -> Problem:
+    """Why a member cannot be used, with what can be done about it here."""
+    name = _name(reference)
+    remove = Remedy(RemedyKind.REMOVE, f"Remove {name}", kit=reference)
+    retry = Remedy(RemedyKind.RETRY, "Try again", kit=reference)
+    remedies: tuple[Remedy, ...] = (remove,)
+    if isinstance(error, MissingPlatform):
+        kind = ProblemKind.MISSING_PLATFORM
+    elif isinstance(error, DescriptorError | cards.NotAKit):
+        kind = ProblemKind.NOT_A_KIT
+    else:
+        kind, remedies = ProblemKind.UNREACHABLE, (retry, remove)
+    detail = " ".join(part for part in (error.where, error.remedy) if part)
+    return Problem(kind, (reference,), name, f"{name}: {error.what}", detail, remedies)
+
+
+def loading_member(reference: str, digest: str = "") -> Member:
+    """A member on its way."""
+    return Member(reference, digest, loading=True)
+
+
+def _pairs(artifact: Artifact) -> list[tuple[str, str]]:
+    pairs = []
+    for text in artifact.config.env if artifact.config else ():
+        name, _, value = text.partition("=")
+        pairs.append((name, value))
+    return pairs
+
+
+def _name(reference: str) -> str:
+    try:
+        return cards.last_segment(parse(reference))
+    except KitStudioError:
+        return reference

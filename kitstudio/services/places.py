@@ -1,0 +1,211 @@
+"""Places: every spelling of ``cli.md`` → the source that has it and the exact reference there.
+
+One source object per registry host, layout and folder, made when first asked for. What is local is imported into the
+home's blob store under ``local.invalid/NAME:VERSION``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kitstudio.registry.layout import LayoutSource
+from kitstudio.registry.newest import newest_tag
+from kitstudio.registry.reference import (
+    DEMO,
+    HUB,
+    LOCAL,
+    FolderLocation,
+    LayoutLocation,
+    Reference,
+    parse_location,
+)
+from kitstudio.registry.source import Artifact, Manifest, NotFound, Platform, RegistryError, Source
+from kitstudio.services.catalog_values import SourceKind
+from kitstudio.services.home import Home
+
+_HOST = re.compile(r"localhost(:\d{1,5})?|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:\d{1,5})?|[A-Za-z0-9-]+:\d{2,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One source as the catalog keeps it. ``text``: how it was added; ``path``: the namespace or repository it is
+    narrowed to; ``network``: whether asking it sends requests."""
+
+    id: str
+    text: str
+    title: str
+    kind: SourceKind
+    source: Source
+    registry: str = ""
+    path: str = ""
+
+    @property
+    def network(self) -> bool:
+        return self.kind in (SourceKind.REGISTRY, SourceKind.HUB)
+
+    async def repositories(self) -> tuple[str, ...]:
+        """What it offers: the one repository it names, else the list below its namespace."""
+        if self.path:
+            name = f"{self.registry}/{self.path}"
+            try:
+                await self.source.tags(name)
+            except NotFound:
+                return tuple(r for r in await self.source.list() if r.startswith(f"{name}/"))
+            return (name,)
+        return await self.source.list()
+
+    def spelled(self, reference: Reference, digest: str) -> str:
+        """The spelling that finds ``reference`` again from anywhere: a layout's own names mean nothing outside it."""
+        if self.kind is SourceKind.LAYOUT:
+            return f"{self.id}@{digest}"
+        return str(reference)
+
+
+class Nowhere:
+    """A source that is not there: every question is answered by the reason."""
+
+    def __init__(self, error: RegistryError) -> None:
+        self._error = error
+
+    async def list(self) -> tuple[str, ...]:
+        raise self._error
+
+    async def tags(self, repository: str) -> tuple[str, ...]:
+        raise self._error
+
+    async def manifest(self, reference: Reference) -> Manifest:
+        raise self._error
+
+    async def artifact(self, reference: Reference, platform: Platform | None = None) -> Artifact:
+        raise self._error
+
+    async def blob(self, reference: Reference, digest: str, size: int) -> Path:
+        raise self._error
+
+    async def events(self) -> AsyncIterator[str]:
+        nothing: tuple[str, ...] = ()
+        for repository in nothing:
+            yield repository
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where a spelling leads. ``reference`` may lack tag and digest: the newest is meant."""
+
+    place: Place
+    reference: Reference
+
+
+class Places:
+    """All sources of one running program."""
+
+    def __init__(self, home: Home, *, offline: bool = False, plain_http: tuple[str, ...] = ()) -> None:
+        self._home = home
+        self._offline = offline
+        self._plain_http = plain_http
+        self._registries: dict[str, Source] = {}
+        self._layouts: dict[Path, Place] = {}
+        self._demo: Place | None = None
+        self.local = Place("local", "", "On this machine", SourceKind.LAYOUT, LayoutSource(home.blobs), LOCAL)
+
+    def demo(self) -> Place:
+        """The embedded demo catalog."""
+        if self._demo is None:
+            from kitstudio.registry.demo import DemoCatalog
+
+            try:
+                source: Source = DemoCatalog()
+            except RegistryError as error:
+                return Place("demo", "demo", "Demo", SourceKind.DEMO, Nowhere(error), DEMO)
+            self._demo = Place("demo", "demo", "Demo", SourceKind.DEMO, source, DEMO)
+        return self._demo
+
+    def open(self, text: str) -> Place:
+        """The source a person names: host, namespace, repository, OCI layout or folder."""
+        text = text.strip().removesuffix("/")
+        if text == "demo":
+            return self.demo()
+        if _HOST.fullmatch(text):
+            return self._registry(text, "")
+        location = parse_location(text, Path.cwd())
+        if isinstance(location, LayoutLocation):
+            return self.layout(location.path)
+        if isinstance(location, FolderLocation):
+            if (location.path / "oci-layout").exists():
+                return self.layout(location.path)
+            raise RegistryError(
+                "This folder is not an OCI image layout.",
+                where=str(location.path),
+                remedy="Add a Kit folder to a set instead; a source is a registry or an OCI layout.",
+            )
+        if location.tag or location.digest:
+            raise RegistryError(
+                "A source has no tag.", where=text, remedy="Name a host, a namespace or a repository: host/namespace."
+            )
+        return self._registry(location.registry, location.repository)
+
+    def unusable(self, text: str, error: RegistryError) -> Place:
+        """A remembered source that cannot be opened as it is written."""
+        return Place(text, text, text, SourceKind.REGISTRY, Nowhere(error))
+
+    def layout(self, path: Path) -> Place:
+        """An OCI image layout folder."""
+        if path not in self._layouts:
+            name = f"oci:{path}"
+            self._layouts[path] = Place(name, name, path.name, SourceKind.LAYOUT, LayoutSource(path))
+        return self._layouts[path]
+
+    def of(self, reference: Reference) -> Place:
+        """The place a reference belongs to."""
+        if reference.registry == DEMO:
+            return self.demo()
+        if reference.registry == LOCAL:
+            return self.local
+        return self._registry(reference.registry, "")
+
+    async def locate(self, text: str) -> Located:
+        """Where a spelling leads; what is a folder is imported first."""
+        location = parse_location(text, Path.cwd())
+        if isinstance(location, Reference):
+            return Located(self.of(location), location)
+        if isinstance(location, LayoutLocation):
+            place = self.layout(location.path)
+            assert isinstance(place.source, LayoutSource)
+            return Located(place, await place.source.reference(location))
+        reference, digest = await self.import_local(location)
+        return Located(self.local, reference.with_digest(digest))
+
+    async def newest(self, reference: Reference) -> Reference:
+        """The reference with the newest version of its repository, where it states none."""
+        if reference.tag or reference.digest:
+            return reference
+        tag = newest_tag(await self.of(reference).source.tags(reference.name))
+        if not tag:
+            raise RegistryError(
+                "Which version is meant cannot be told from the tags.",
+                where=reference.name,
+                remedy="Name one: NAME:VERSION.",
+            )
+        return reference.with_tag(tag)
+
+    async def import_local(self, location: FolderLocation | LayoutLocation) -> tuple[Reference, str]:
+        """Copy a local Kit into the home: ``local.invalid/NAME:VERSION`` and its digest."""
+        from kitstudio.services.importing import import_folder, import_layout
+
+        if isinstance(location, FolderLocation):
+            return await import_folder(location.path, self._home.blobs)
+        return await import_layout(self.layout(location.path), location, self._home.blobs)
+
+    def _registry(self, host: str, path: str) -> Place:
+        if host not in self._registries:
+            from kitstudio.registry.remote import RegistrySource
+
+            self._registries[host] = RegistrySource(
+                host, self._home.blobs, offline=self._offline, plain_http=host in self._plain_http
+            )
+        name = f"{host}/{path}" if path else host
+        title = name.removeprefix(f"{HUB}/") if path else name
+        return Place(name, name, title, SourceKind.REGISTRY, self._registries[host], host, path)
