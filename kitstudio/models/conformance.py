@@ -16,7 +16,6 @@ from kitstudio.models.annotations import capability_types, oci_annotations
 from kitstudio.models.args import expand_build, expand_create, resolve_args
 from kitstudio.models.canonical import encode
 from kitstudio.models.decode import decode
-from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.diagnostics import locate
 from kitstudio.models.document import Document
 from kitstudio.models.environment import expand_environment
@@ -126,15 +125,10 @@ def _canonical(given: Given) -> Answer:
     }
 
 
-def value_of(descriptor: Descriptor) -> Json:
-    """The descriptor as the cases spell it."""
-    return json.loads(encode(descriptor))
-
-
 def _expand_build(given: Given) -> Answer:
     document = decode(given.get("text", ""))
     values = resolve_args(document.descriptor.args, given.get("values") or {})
-    return {"descriptor": value_of(expand_build(document, values))}
+    return {"descriptor": sets.value_of(expand_build(document, values))}
 
 
 def _expand_create(given: Given) -> Answer:
@@ -143,13 +137,13 @@ def _expand_create(given: Given) -> Answer:
     expanded = expand_create(document, values)
     report = validate_descriptor(expanded, Form.EXPANDED_DECLARATIONS)
     errors = [{"path": issue.path} for issue in report.errors]
-    return {"descriptor": value_of(expanded), "valid": report.valid, "errors": errors}
+    return {"descriptor": sets.value_of(expanded), "valid": report.valid, "errors": errors}
 
 
 def _expand_env(given: Given) -> Answer:
     descriptor = decode(given.get("text", "")).descriptor
     try:
-        return {"descriptor": value_of(expand_environment(descriptor, given.get("env") or {}))}
+        return {"descriptor": sets.value_of(expand_environment(descriptor, given.get("env") or {}))}
     except DescriptorError as error:
         return {"fails": True, "errors": [{"path": error.where}]}
 
@@ -211,6 +205,9 @@ _OPERATIONS: Mapping[str, Callable[[Given], Answer]] = {
     "apk": _database("apk", parse_apk),
     "surface": sets.surface,
     "diff": sets.diff,
+    "select": sets.select,
     "resolve": sets.resolve,
     "resolve-partial": sets.resolve_partial,
+    "merge": sets.merge,
+    "compose": sets.compose,
 }
