@@ -83,7 +83,8 @@ class LaunchOptions:
     """What the person chose beyond the set. ``memory`` in MiB, ``cpus`` whole; 0 = the set's or the default.
 
     ``workspace``: host folder shown at the image's working directory, None for none. ``env``: runtime overrides
-    (§6.1), already part of the approved effective form.
+    (§6.1), already part of the approved effective form. ``private_names``: names the person lets reach private
+    addresses (Settings), each with its address or ``""`` for whatever it resolves to; a name still needs its entry.
     """
 
     name: str
@@ -92,6 +93,7 @@ class LaunchOptions:
     cpus: int = 0
     env: Mapping[str, str] = field(default_factory=dict)
     accel: str = ""
+    private_names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

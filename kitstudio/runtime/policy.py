@@ -6,11 +6,11 @@ entry comes from. Pure: resolving and connecting are the proxy's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kitstudio.models.descriptor import Capability, Descriptor, JsonValue
+from kitstudio.models.descriptor import Capability, Descriptor
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.runtime.capabilities import NETWORK_POLICY
@@ -32,6 +32,18 @@ class Rule:
     phase: Phase
     denies: bool
     pattern: HostPattern
+    kit: str = ""
+    path: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RuleText:
+    """A ``Rule`` with its pattern as written."""
+
+    phase: Phase
+    denies: bool
+    text: str
     kit: str = ""
     path: str = ""
     line: int = 0
@@ -102,7 +114,7 @@ def build_policy(approved: ApprovedLock, private_names: frozenset[str] = frozens
     A deny entry that cannot be read as a host is an error: dropping it would grant what the person saw refused.
     """
     origins: dict[tuple[Phase, bool, str], tuple[str, str, int]] = {}
-    for kit, descriptor in _contributions(approved):
+    for kit, descriptor in contributions(approved):
         lines = approved.lines.get(kit, {})
         for path, phase, denies, text in _entries(descriptor):
             origins.setdefault((phase, denies, text), (kit, path, lines.get(path, 0)))
@@ -126,41 +138,20 @@ def build_policy(approved: ApprovedLock, private_names: frozenset[str] = frozens
     return EgressPolicy(tuple(rules), private_names)
 
 
-def policy_to_json(policy: EgressPolicy) -> dict[str, JsonValue]:
-    """The form that crosses to the supervisor."""
-    rules: list[JsonValue] = [
-        {
-            "phase": r.phase.value,
-            "denies": r.denies,
-            "text": r.pattern.text,
-            "kit": r.kit,
-            "path": r.path,
-            "line": r.line,
-        }
-        for r in policy.rules
-    ]
-    return {"rules": rules, "privateNames": list[JsonValue](sorted(policy.private_names))}
+def policy_rules(policy: EgressPolicy) -> tuple[RuleText, ...]:
+    """The rules in the form that crosses to the supervisor."""
+    return tuple(RuleText(r.phase, r.denies, r.pattern.text, r.kit, r.path, r.line) for r in policy.rules)
 
 
-def policy_from_json(value: Mapping[str, JsonValue]) -> EgressPolicy:
-    """The reverse of ``policy_to_json``; any surprise is an error, never an open door."""
-    rules, names = value["rules"], value["privateNames"]
-    if not isinstance(rules, list) or not isinstance(names, list):
-        raise ValueError("not a policy")
-    found: list[Rule] = []
-    for item in rules:
-        if not isinstance(item, dict):
-            raise ValueError("not a rule")
-        denies, line = item["denies"], item["line"]
-        if not isinstance(denies, bool) or not isinstance(line, int):
-            raise ValueError("not a rule")
-        pattern = read_pattern(str(item["text"]))
-        found.append(Rule(Phase(str(item["phase"])), denies, pattern, str(item["kit"]), str(item["path"]), line))
-    return EgressPolicy(tuple(found), frozenset(str(name) for name in names))
+def read_policy(rules: tuple[RuleText, ...], private_names: frozenset[str] = frozenset()) -> EgressPolicy:
+    """The reverse of ``policy_rules``; ``ValueError`` for an entry that names no host."""
+    return EgressPolicy(
+        tuple(Rule(r.phase, r.denies, read_pattern(r.text), r.kit, r.path, r.line) for r in rules), private_names
+    )
 
 
-def _contributions(approved: ApprovedLock) -> Iterator[tuple[str, Descriptor]]:
-    """Selected descriptors in composition order; those of no locked Kit (the set's own) last."""
+def contributions(approved: ApprovedLock) -> Iterator[tuple[str, Descriptor]]:
+    """(Kit, descriptor): selected descriptors in composition order; those of no locked Kit (the set's own) last."""
     locked = [kit.reference for kit in approved.lock.kits]
     for reference in locked:
         if reference in approved.selected:
@@ -168,6 +159,17 @@ def _contributions(approved: ApprovedLock) -> Iterator[tuple[str, Descriptor]]:
     for reference, descriptor in approved.selected.items():
         if reference not in locked:
             yield reference, descriptor
+
+
+def paths(descriptor: Descriptor) -> Iterator[tuple[str, Capability]]:
+    """Every request with its dotted path; selection keeps the original place in ``source.path``."""
+    for index, item in enumerate(descriptor.capabilities):
+        if isinstance(item, Capability):
+            yield (item.source.path if item.source and item.source.path else f"capabilities[{index}]"), item
+            continue
+        for member, entry in enumerate(item.members or ()):
+            if isinstance(entry, Capability):
+                yield f"capabilities[{index}].group.capabilities[{member}]", entry
 
 
 def _entries(descriptor: Descriptor) -> Iterator[tuple[str, Phase, bool, str]]:
@@ -187,17 +189,6 @@ def _entries(descriptor: Descriptor) -> Iterator[tuple[str, Phase, bool, str]]:
                             f"a {name} entry of a network policy is not text", where=f"{path}.config.{phase}.{name}"
                         )
                     yield f"{path}.config.{phase}.{name}[{index}]", phase, denies, host
-
-
-def paths(descriptor: Descriptor) -> Iterator[tuple[str, Capability]]:
-    """Every request with its dotted path; selection keeps the original place in ``source.path``."""
-    for index, item in enumerate(descriptor.capabilities):
-        if isinstance(item, Capability):
-            yield (item.source.path if item.source and item.source.path else f"capabilities[{index}]"), item
-            continue
-        for member, entry in enumerate(item.members or ()):
-            if isinstance(entry, Capability):
-                yield f"capabilities[{index}].group.capabilities[{member}]", entry
 
 
 def _shown(host: str | Address, port: int) -> str:

@@ -11,7 +11,7 @@ from kitstudio.models.descriptor import Capability, Descriptor, JsonValue, Sourc
 from kitstudio.models.lock import ApprovedLock, Lock, LockedKit
 from kitstudio.models.surface import Surface
 from kitstudio.runtime.backend import SandboxError
-from kitstudio.runtime.policy import EgressPolicy, Phase, build_policy, policy_from_json, policy_to_json
+from kitstudio.runtime.policy import EgressPolicy, Phase, build_policy, policy_rules, read_policy
 
 NETWORK = "com.docker.sandbox/network-policy@1"
 
@@ -145,4 +145,4 @@ def test_allowed_means_listed_and_not_denied(allow: list[str], deny: list[str], 
 @given(HOSTS, HOSTS)
 def test_the_policy_survives_the_way_to_the_supervisor(allow: list[str], deny: list[str]) -> None:
     rules = policy(install={"allow": list(allow)}, runtime={"deny": list(deny)})
-    assert policy_from_json(policy_to_json(rules)) == rules
+    assert read_policy(policy_rules(rules)) == rules

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from kitstudio.models.descriptor import JsonValue
 from kitstudio.runtime.backend import Decision
+from kitstudio.runtime.codec import from_json, to_json
 
 KEPT = 2000
 FILE_LIMIT = 4 << 20
@@ -34,7 +34,7 @@ class DecisionLog:
             if self._file.exists() and self._file.stat().st_size > FILE_LIMIT:
                 self._file.replace(self._file.with_suffix(".old"))
             with self._file.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(decision_to_json(decision)) + "\n")
+                out.write(json.dumps(to_json(decision)) + "\n")
         self._changed()
 
     def all(self) -> tuple[Decision, ...]:
@@ -50,44 +50,7 @@ def read_decisions(file: Path) -> tuple[Decision, ...]:
     with file.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             try:
-                found.append(decision_from_json(json.loads(line)))
-            except (ValueError, KeyError, TypeError):
+                found.append(from_json(Decision, json.loads(line)))
+            except ValueError:
                 continue
     return tuple(found)
-
-
-def decision_to_json(decision: Decision) -> dict[str, JsonValue]:
-    """Field by field."""
-    return {
-        "time": decision.time,
-        "phase": decision.phase,
-        "host": decision.host,
-        "port": decision.port,
-        "verdict": decision.verdict,
-        "kit": decision.kit,
-        "path": decision.path,
-        "line": decision.line,
-        "method": decision.method,
-        "url_path": decision.url_path,
-        "reason": decision.reason,
-    }
-
-
-def decision_from_json(value: dict[str, object]) -> Decision:
-    """The reverse; raises on anything that is not one."""
-    method, url_path, line, port, time = (value[k] for k in ("method", "url_path", "line", "port", "time"))
-    if not isinstance(line, int) or not isinstance(port, int) or not isinstance(time, int | float):
-        raise ValueError("not a decision")
-    return Decision(
-        time=float(time),
-        phase=str(value["phase"]),
-        host=str(value["host"]),
-        port=port,
-        verdict=str(value["verdict"]),
-        kit=str(value["kit"]),
-        path=str(value["path"]),
-        line=line,
-        method=None if method is None else str(method),
-        url_path=None if url_path is None else str(url_path),
-        reason=str(value["reason"]),
-    )

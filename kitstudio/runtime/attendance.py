@@ -1,0 +1,212 @@
+"""Starting and ending a sandbox's supervisor from outside, and finding out how it fares."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from kitstudio.runtime import control, state
+from kitstudio.runtime.backend import LaunchPhase, SandboxError, SandboxStatus, State
+from kitstudio.runtime.state import Record, SandboxFolder, read_or_none
+
+STOP_SECONDS = 30.0
+ANSWER_SECONDS = 3.0
+START_AGAIN = "Start again"
+CLEAN_UP = "Clean up"
+
+# What a supervisor inherits: enough to run, no secret of the person's shell.
+_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "PYTHONPATH", "KITSTUDIO_GUEST")
+
+Tell = Callable[[LaunchPhase, str, float | None], None]
+
+
+async def launch(folder: SandboxFolder, tell: Tell, *, first: bool) -> None:
+    """Start the supervisor and follow its launch to ready; on any failure it is down when this returns."""
+    tell(LaunchPhase.BOOT, "", None)
+    child = await asyncio.to_thread(_spawn, folder)
+    try:
+        await _follow(folder, child, tell, first=first)
+    except BaseException:
+        await asyncio.shield(_abandon(folder, child))
+        raise
+
+
+async def halt(folder: SandboxFolder, child: subprocess.Popen[bytes] | None = None) -> None:
+    """End supervisor and machine: by asking, then by signal. Returns when both are gone."""
+    with suppress(SandboxError, TimeoutError):
+        async with asyncio.timeout(ANSWER_SECONDS), control.request(folder.path, "stop") as channel:
+            await channel.receive_json()
+    record = read_or_none(folder)
+    supervisor = record.supervisor if record else None
+    if supervisor is None and child is not None:
+        supervisor = state.identify(child.pid)
+    state.terminate(supervisor)
+    try:
+        async with asyncio.timeout(STOP_SECONDS):
+            await _gone(supervisor)
+    except TimeoutError:
+        state.kill(supervisor)
+    record = read_or_none(folder)
+    machine = record.machine if record else None
+    state.kill(machine)
+    await _gone(machine, supervisor)
+    if child is not None:
+        child.poll()
+
+
+async def settle(folder: SandboxFolder) -> None:
+    """After a crash: no leftover process, no stale socket, a recreate cut short undone, the record stopped."""
+    record = folder.read()
+    state.kill(record.supervisor)
+    state.kill(record.machine)
+    await _gone(record.supervisor, record.machine)
+    (folder.path / "control.sock").unlink(missing_ok=True)
+    if folder.previous_upper.exists():
+        restore_upper(folder)
+    folder.write(stopped(record))
+
+
+async def status_of(folder: SandboxFolder) -> SandboxStatus:
+    """How a sandbox stands: its record, checked against what really runs."""
+    try:
+        record = await asyncio.to_thread(folder.read)
+    except SandboxError as error:
+        if not folder.path.exists():
+            raise FileNotFoundError(folder.path) from error
+        return SandboxStatus("", folder.path.name, State.BROKEN, "", "", broken=error.what, repair="")
+    refused = 0
+    if record.state in (State.STARTING, State.RUNNING):
+        try:
+            refused = await _refused(folder) if state.is_alive(record.supervisor) else -1
+        except (SandboxError, TimeoutError):
+            record = _broken(record, "The sandbox's supervisor does not answer.")
+        if refused < 0 and not await asyncio.to_thread(_worked_on, folder):
+            record = await asyncio.to_thread(_recheck, folder, record)
+    return SandboxStatus(
+        id=record.id,
+        name=record.name,
+        state=record.state,
+        set_name=record.set_name,
+        lock_sha256=record.lock_sha256,
+        started_at=record.started_at,
+        phase=record.phase,
+        accel=record.accel,
+        memory=state.resident_memory(record.machine),
+        memory_limit=record.memory_limit,
+        workspace=record.workspace,
+        refused=max(refused, 0),
+        broken=record.broken,
+        repair=record.repair,
+        skipped=record.skipped,
+    )
+
+
+def stopped(record: Record) -> Record:
+    """The record of a sandbox at rest."""
+    return dataclasses.replace(
+        record, state=State.STOPPED, phase="", started_at=0.0, broken="", repair="", supervisor=None, machine=None
+    )
+
+
+def restore_upper(folder: SandboxFolder) -> None:
+    """Put the writable layer back that a recreate had set aside."""
+    folder.upper.unlink(missing_ok=True)
+    os.replace(folder.previous_upper, folder.upper)
+
+
+_CHILDREN: list[subprocess.Popen[bytes]] = []
+"""Supervisors started here, kept to be reaped; they live on without us."""
+
+
+async def _abandon(folder: SandboxFolder, child: subprocess.Popen[bytes]) -> None:
+    """End a launch that failed; a supervisor that had no time to say how it ended left its sandbox stopped."""
+    await halt(folder, child)
+    record = read_or_none(folder)
+    if record is not None and record.state in (State.STARTING, State.RUNNING):
+        folder.write(stopped(record))
+
+
+async def _follow(folder: SandboxFolder, child: subprocess.Popen[bytes], tell: Tell, *, first: bool) -> None:
+    while True:
+        if child.poll() is not None:
+            raise SandboxError(
+                f"The sandbox's supervisor ended at once (status {child.returncode}). {_tail(folder.crash)}",
+                where=folder.path.name,
+            )
+        try:
+            async with control.request(folder.path, "launch", first=first) as channel:
+                while True:
+                    answer = await channel.receive_json()
+                    if answer.get("ready"):
+                        return
+                    step = answer["progress"]
+                    tell(LaunchPhase(step["phase"]), str(step["text"]), step["fraction"])
+        except SandboxError as error:
+            if not isinstance(error.__cause__, OSError):
+                raise
+        await asyncio.sleep(0.02)
+
+
+def _spawn(folder: SandboxFolder) -> subprocess.Popen[bytes]:
+    """A supervisor in a session of its own: no terminal, none of our descriptors, none of our secrets."""
+    _CHILDREN[:] = [child for child in _CHILDREN if child.poll() is None]
+    (folder.path / "control.sock").unlink(missing_ok=True)
+    with folder.crash.open("wb") as crash:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "kitstudio.runtime.supervisor", str(folder.path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=crash,
+            cwd=folder.path,
+            env={name: os.environ[name] for name in _INHERITED if name in os.environ},
+            start_new_session=True,
+        )
+    _CHILDREN.append(child)
+    return child
+
+
+async def _gone(*processes: state.Process | None) -> None:
+    """Wait for processes that are not our children: there is nothing to wait on but the process table."""
+    while any(state.is_alive(process) for process in processes):  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+
+
+async def _refused(folder: SandboxFolder) -> int:
+    async with asyncio.timeout(ANSWER_SECONDS), control.request(folder.path, "status") as channel:
+        return int((await channel.receive_json())["refused"])
+
+
+def _broken(record: Record, why: str) -> Record:
+    return dataclasses.replace(record, state=State.BROKEN, phase="", broken=why, repair=CLEAN_UP)
+
+
+def _worked_on(folder: SandboxFolder) -> bool:
+    try:
+        handle = folder.try_lock()
+    except FileNotFoundError:
+        return False
+    if handle is None:
+        return True
+    os.close(handle)
+    return False
+
+
+def _recheck(folder: SandboxFolder, seen: Record) -> Record:
+    """A supervisor may have ended well between the two looks; only an unchanged record is a death."""
+    now = read_or_none(folder) or seen
+    if now.state not in (State.STARTING, State.RUNNING):
+        return now
+    return _broken(now, "The sandbox's supervisor ended without stopping it.")
+
+
+def _tail(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")[-500:].strip()
+    except OSError:
+        return ""

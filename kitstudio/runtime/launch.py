@@ -1,0 +1,49 @@
+"""Everything a supervisor needs to run a sandbox, decided at create and read again at every start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kitstudio.runtime.assemble import Contract
+from kitstudio.runtime.capabilities.agent_context import Profile
+from kitstudio.runtime.capabilities.lifecycle import Lifecycle
+from kitstudio.runtime.policy import RuleText
+
+
+@dataclass(frozen=True, slots=True)
+class StatedOptions:
+    """What the person stated, for making the plan again: zero and empty stay "the set's or the default"."""
+
+    memory: int = 0
+    cpus: int = 0
+    accel: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlan:
+    """``launch.json``. ``layers``: squashfs files, lowest first. ``hosts``: names with a settled address.
+
+    ``private_names``: names the person let reach private addresses.
+    """
+
+    name: str
+    layers: tuple[Path, ...]
+    memory: int
+    cpus: int
+    accel: str
+    contract: Contract
+    lifecycle: Lifecycle
+    profile: Profile
+    rules: tuple[RuleText, ...]
+    workspace: Path | None = None
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    private_names: frozenset[str] = field(default_factory=frozenset)
+    options: StatedOptions = field(default_factory=StatedOptions)
+
+    @property
+    def hostname(self) -> str:
+        """The guest's host name: the sandbox's name in the letters a host name has."""
+        return self.name.replace("_", "-").replace(".", "-").strip("-")[:63] or "sandbox"

@@ -1,0 +1,182 @@
+"""Pull, convert and compose: from an approved lock to the launch plan of a sandbox. Starts nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from kitstudio.models.canonical import plain_value
+from kitstudio.models.lock import ApprovedLock
+from kitstudio.runtime.assemble import AssembledKit, Contract, assemble, show
+from kitstudio.runtime.backend import ImageProvider, KitImage, LaunchOptions, LaunchPhase, SandboxError
+from kitstudio.runtime.capabilities import CLAIMED, unclaimed
+from kitstudio.runtime.capabilities.agent_context import Profile, plan_profile
+from kitstudio.runtime.capabilities.lifecycle import plan_lifecycle
+from kitstudio.runtime.capabilities.resources import Host, Size, size_machine
+from kitstudio.runtime.inventory import Inventory
+from kitstudio.runtime.launch import LaunchPlan, StatedOptions
+from kitstudio.runtime.layers import ConvertedLayer, LayerCache
+from kitstudio.runtime.policy import build_policy, policy_rules
+
+Tell = Callable[[LaunchPhase, str, float | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The plan, and every optional request that was left out, in words."""
+
+    plan: LaunchPlan
+    skipped: tuple[str, ...]
+
+
+def refuse_unclaimed(approved: ApprovedLock) -> None:
+    """A required type that nobody here enforces ends the create, by name."""
+    missing = unclaimed(approved.effective)
+    if missing:
+        raise SandboxError(
+            f"This set requires {', '.join(missing)}, which this program does not enforce yet.",
+            where=approved.lock.name,
+            remedy="Remove the Kit that asks for it, or choose a version where it is optional.",
+        )
+
+
+async def prepare(
+    approved: ApprovedLock, options: LaunchOptions, accel: str, images: ImageProvider, layers: LayerCache, tell: Tell
+) -> Prepared:
+    """Everything before the boot."""
+    refuse_unclaimed(approved)
+    host = this_host()
+    size = size_machine(
+        approved.effective, host, memory=options.memory, cpus=options.cpus, default_cpus=1 if accel == "tcg" else
+        min(2, host.cpus),
+    )  # fmt: skip
+    await asyncio.to_thread(_check_workspace, options.workspace)
+    lifecycle = plan_lifecycle(approved)
+    policy = build_policy(approved, frozenset(options.private_names))
+    kits, converted = await _fetch(approved, images, layers, tell)
+    tell(LaunchPhase.COMPOSE, "", None)
+    contract = await asyncio.to_thread(assemble, kits, approved, options.env)
+    if options.workspace is not None and contract.workdir == "/":
+        raise SandboxError(
+            "The image names no working directory, so there is no place for the workspace.",
+            where=approved.lock.name,
+            remedy="Launch without a workspace.",
+        )
+    profile = plan_profile(approved, contract.workdir)
+    _check_bodies(profile, kits)
+    plan = LaunchPlan(
+        name=options.name,
+        layers=tuple(layer.path for layer in converted),
+        memory=size.memory,
+        cpus=size.cpus,
+        accel=accel,
+        contract=contract,
+        lifecycle=lifecycle,
+        profile=profile,
+        rules=policy_rules(policy),
+        workspace=options.workspace.resolve() if options.workspace else None,
+        hosts=dict(options.private_names),
+        private_names=frozenset(options.private_names),
+        options=StatedOptions(options.memory, options.cpus, options.accel, dict(options.env)),
+    )
+    return Prepared(plan, _skipped(approved, size, profile, contract))
+
+
+def effective_yaml(approved: ApprovedLock) -> str:
+    """The enforced descriptor as YAML."""
+    return yaml.safe_dump(plain_value(approved.effective), sort_keys=False, allow_unicode=True)
+
+
+def options_of(plan: LaunchPlan) -> LaunchOptions:
+    """The options a plan was made from, for making it again."""
+    stated = plan.options
+    return LaunchOptions(
+        plan.name, plan.workspace, stated.memory, stated.cpus, stated.env, stated.accel, private_names=plan.hosts
+    )
+
+
+def this_host() -> Host:
+    """This computer's memory in MiB and processors."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    return Host(memory, len(os.sched_getaffinity(0)))
+
+
+async def _fetch(
+    approved: ApprovedLock, images: ImageProvider, cache: LayerCache, tell: Tell
+) -> tuple[list[AssembledKit], list[ConvertedLayer]]:
+    found: list[tuple[KitImage, list[Path]]] = []
+    locked = approved.lock.kits
+    for number, kit in enumerate(locked):
+        tell(LaunchPhase.PULL, kit.reference, number / len(locked))
+        image = await images.image(kit.reference, kit.digest)
+        if not image.layers:
+            raise SandboxError(
+                "The Kit's image has no layer.",
+                where=kit.reference,
+                remedy="Its publisher must publish it again: every Kit carries at least its own descriptor (§10).",
+            )
+        blobs: list[Path] = []
+        for layer in image.layers:
+
+            def pulled(done: int, total: int, image: KitImage = image, layer_digest: str = layer.digest) -> None:
+                tell(LaunchPhase.PULL, f"{image.reference} {layer_digest[7:19]}", done / total if total else None)
+
+            blobs.append(await images.layer(kit.reference, layer, pulled))
+        found.append((image, blobs))
+    converted: list[ConvertedLayer] = []
+    kits: list[AssembledKit] = []
+    below: list[Path] = []
+    for image, blobs in found:
+        inventories: list[Inventory] = []
+        for layer, blob in zip(image.layers, blobs, strict=True):
+
+            def moved(done: int, total: int, layer_digest: str = layer.digest) -> None:
+                tell(LaunchPhase.CONVERT, layer_digest[7:19], done / total if total else None)
+
+            tell(LaunchPhase.CONVERT, layer.digest[7:19], None)
+            ready = await cache.ensure(layer, blob, tuple(below), moved)
+            converted.append(ready)
+            below.append(ready.inventory)
+            inventories.append(await asyncio.to_thread(Inventory.load, ready.inventory))
+        kits.append(AssembledKit(image, tuple(inventories)))
+    return kits, converted
+
+
+def _check_workspace(workspace: Path | None) -> None:
+    if workspace is None:
+        return
+    try:
+        real = workspace.resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise SandboxError(
+            f"The workspace cannot be used: {error}.", where=str(workspace), remedy="Choose a folder that exists."
+        ) from error
+    if not real.is_dir() or not os.access(real, os.R_OK | os.X_OK):
+        raise SandboxError("The workspace is not a folder you can read.", where=str(workspace))
+    if real == Path("/"):
+        raise SandboxError("The whole computer cannot be a workspace.", where=str(workspace))
+
+
+def _check_bodies(profile: Profile, kits: list[AssembledKit]) -> None:
+    stack = [inventory for kit in kits for inventory in kit.inventories]
+    for body in profile.bodies:
+        if body.text is None and show(stack, body.path) is None:
+            raise SandboxError(
+                f"The Kit's guidance file {body.path} is not in its image.",
+                where=body.kit,
+                remedy="Its publisher must publish it again.",
+            )
+
+
+def _skipped(approved: ApprovedLock, size: Size, profile: Profile, contract: Contract) -> tuple[str, ...]:
+    found = [f"{place}: not selected" for place, chosen in approved.lock.selection.items() if not chosen]
+    found += [f"{e.type}: not enforced here" for e in approved.effective.entries() if e.type not in CLAIMED]
+    found += size.skipped
+    if not profile.path and profile.bodies:
+        found.append("agent-context: no Kit of this set names a file the agent reads, so guidance is listed nowhere")
+    return tuple(found)

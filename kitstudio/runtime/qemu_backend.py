@@ -1,0 +1,313 @@
+"""``QemuBackend``: sandboxes as virtual machines on this computer, one folder and one supervisor process each."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import secrets
+import shutil
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from kitstudio.models.lock import ApprovedLock
+from kitstudio.runtime import sessions, state
+from kitstudio.runtime.attendance import START_AGAIN, Tell, halt, launch, restore_upper, settle, status_of, stopped
+from kitstudio.runtime.backend import (
+    Decision,
+    ExecResult,
+    HookRun,
+    ImageProvider,
+    LaunchOptions,
+    LaunchPhase,
+    Progress,
+    SandboxError,
+    SandboxStatus,
+    State,
+    Terminal,
+)
+from kitstudio.runtime.capabilities import CLAIMED
+from kitstudio.runtime.codec import to_json
+from kitstudio.runtime.guest.image import find_guest_image
+from kitstudio.runtime.launch import LaunchPlan
+from kitstudio.runtime.layers import LayerCache
+from kitstudio.runtime.logs import read_logs
+from kitstudio.runtime.prepare import Prepared, effective_yaml, options_of, prepare, refuse_unclaimed
+from kitstudio.runtime.proxy.log import read_decisions
+from kitstudio.runtime.qemu.disk import create_disk
+from kitstudio.runtime.qemu.probe import acceleration
+from kitstudio.runtime.shelf import claim, marks, paths, sweep
+from kitstudio.runtime.state import SandboxFolder, check_name, read_or_none
+
+UPPER_MIB = 8192
+
+Probe = Callable[[], Awaitable[tuple[str, str]]]
+
+
+class QemuBackend:
+    """``backend.Backend`` on QEMU. ``home``: folder with ``sandboxes/``; ``cache``: folder with ``layers/``.
+
+    ``probe``: finds (acceleration, why); injected in tests.
+    """
+
+    def __init__(self, home: Path, cache: Path, *, probe: Probe | None = None) -> None:
+        self._sandboxes = home / "sandboxes"
+        self._state = cache
+        self._layers = LayerCache(cache / "layers")
+        self._probe = probe or self._really_probe
+        self._acceleration: tuple[str, str] | None = None
+
+    def capabilities(self) -> frozenset[str]:
+        """Capability types enforced here."""
+        return CLAIMED
+
+    async def acceleration(self) -> tuple[str, str]:
+        """(``kvm`` | ``tcg``, why)."""
+        if self._acceleration is None:
+            self._acceleration = await self._probe()
+        return self._acceleration
+
+    async def create(
+        self,
+        approved: ApprovedLock,
+        options: LaunchOptions,
+        images: ImageProvider,
+        progress: Callable[[Progress], None],
+    ) -> SandboxStatus:
+        """A new running sandbox, or nothing but cached layers."""
+        name = check_name(options.name)
+        refuse_unclaimed(approved)
+        tell = _teller(progress)
+        accel = options.accel or (await self.acceleration())[0]
+        claiming = asyncio.ensure_future(asyncio.to_thread(claim, self._sandboxes, name, approved, options, accel))
+        try:
+            folder, lock = await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            folder, lock = await claiming  # the thread cannot be stopped, so what it took is given back
+            await self._discard(folder)
+            os.close(lock)
+            raise
+        try:
+            prepared = await prepare(approved, options, accel, images, self._layers, tell)
+            await self._lay_out(folder, approved, prepared)
+            await create_disk(folder.upper, UPPER_MIB, "upper")
+            await launch(folder, tell, first=True)
+        except BaseException:
+            await asyncio.shield(self._discard(folder))
+            raise
+        finally:
+            os.close(lock)
+        return await self.status(name)
+
+    async def start(self, name: str, progress: Callable[[Progress], None]) -> SandboxStatus:
+        """Boot it again."""
+        folder = self._folder(name)
+        async with folder.operating("start"):
+            status = await status_of(folder)
+            if status.state is State.RUNNING:
+                return status
+            await settle(folder)
+            missing = [p for p in state.read_json(LaunchPlan, folder.launch).layers if not p.is_file()]
+            if missing:
+                raise SandboxError(
+                    "A converted layer of this sandbox has left the cache.",
+                    where=str(missing[0]),
+                    remedy="Recreate the sandbox: its layers are fetched again, its writable layer starts afresh.",
+                )
+            await launch(folder, _teller(progress), first=False)
+        return await self.status(name)
+
+    async def stop(self, name: str) -> None:
+        """Power off. Works while it is starting, too; does nothing to a stopped one."""
+        folder = self._folder(name)
+        await halt(folder)
+        record = folder.read()
+        if record.state in (State.STARTING, State.RUNNING) and (handle := folder.try_lock()) is not None:
+            try:
+                folder.write(stopped(record))
+            finally:
+                os.close(handle)
+
+    async def recreate(
+        self, name: str, approved: ApprovedLock, images: ImageProvider, progress: Callable[[Progress], None]
+    ) -> SandboxStatus:
+        """A fresh writable layer under the same lock; when that fails the old one is put back."""
+        folder = self._folder(name)
+        tell = _teller(progress)
+        async with folder.operating("recreate"):
+            record = folder.read()
+            if approved.sha256 != record.lock_sha256:
+                raise SandboxError(
+                    "The approved lock is not the one this sandbox was created from.",
+                    where=name,
+                    remedy="Create another sandbox from the new lock.",
+                )
+            refuse_unclaimed(approved)
+            await halt(folder)
+            await settle(folder)
+            old = state.read_json(LaunchPlan, folder.launch)
+            accel = old.options.accel or (await self.acceleration())[0]
+            prepared = await prepare(approved, options_of(old), accel, images, self._layers, tell)
+            old_texts = {path: path.read_text(encoding="utf-8") for path in (folder.launch, folder.record)}
+            os.replace(folder.upper, folder.previous_upper)
+            try:
+                await self._lay_out(folder, approved, prepared)
+                await create_disk(folder.upper, UPPER_MIB, "upper")
+                folder.hooks.unlink(missing_ok=True)
+                await launch(folder, tell, first=True)
+            except BaseException:
+                await asyncio.shield(halt(folder))
+                for path, text in old_texts.items():
+                    state.write_text(path, text)
+                restore_upper(folder)
+                raise
+        return await self.status(name)
+
+    async def remove(self, name: str) -> None:
+        """Stop it and leave nothing of it."""
+        folder = self._folder(name)
+        async with folder.operating("remove"):
+            await self._discard(folder)
+
+    async def repair(self, name: str) -> SandboxStatus:
+        """Do what ``status.repair`` says: clean up after a dead supervisor, or start again."""
+        folder = self._folder(name)
+        status = await status_of(folder)
+        if status.state is not State.BROKEN:
+            return status
+        async with folder.operating("repair"):
+            await halt(folder)
+            await settle(folder)
+        if status.repair == START_AGAIN:
+            return await self.start(name, lambda step: None)
+        return await self.status(name)
+
+    async def list(self) -> tuple[SandboxStatus, ...]:
+        """Every sandbox by name. Half-made ones whose maker has died are taken away first."""
+        await asyncio.to_thread(sweep, self._sandboxes)
+        found: list[SandboxStatus] = []
+        for path in await asyncio.to_thread(paths, self._sandboxes):
+            folder = SandboxFolder(path)
+            if not await self._reconcile(folder):
+                with suppress(FileNotFoundError):
+                    found.append(await status_of(folder))
+        return tuple(found)
+
+    async def status(self, name: str) -> SandboxStatus:
+        """One sandbox."""
+        return await status_of(self._folder(name))
+
+    async def execute(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        user: str = "",
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> ExecResult:
+        """Run a command; an empty one is the headless launch argv (§8)."""
+        return await sessions.execute(
+            self._folder(name).path, command, stdin=stdin, user=user, env=env or {}, timeout=timeout
+        )
+
+    async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
+        """A PTY; an empty command is the interactive launch argv (§8)."""
+        return await sessions.SocketTerminal.open(
+            self._folder(name).path, command, columns=columns, rows=rows, user=user
+        )
+
+    async def hooks(self, name: str) -> tuple[HookRun, ...]:
+        """Hook runs since create, oldest first."""
+        path = self._folder(name).hooks
+        return await asyncio.to_thread(state.read_json, tuple[HookRun, ...], path) if path.exists() else ()
+
+    async def decisions(self, name: str) -> tuple[Decision, ...]:
+        """The latest egress decisions, oldest first."""
+        return await asyncio.to_thread(read_decisions, self._folder(name).decisions)
+
+    async def log(self, name: str) -> str:
+        """The supervisor's log and the guest's console, control characters taken out."""
+        folder = self._folder(name)
+        return await asyncio.to_thread(read_logs, folder)
+
+    async def details(self, name: str) -> Mapping[str, str]:
+        """Lock, effective descriptor, QEMU command line, paths."""
+        folder = self._folder(name)
+
+        def read() -> dict[str, str]:
+            texts = {"lock": folder.lock, "effective": folder.effective, "qemu": folder.command_line}
+            found = {key: path.read_text(encoding="utf-8") for key, path in texts.items() if path.exists()}
+            return found | {"folder": str(folder.path), "console": str(folder.machine / "console.log")}
+
+        return await asyncio.to_thread(read)
+
+    async def events(self) -> AsyncIterator[str]:
+        """Names whose files changed, whoever changed them: this process, a supervisor, another window."""
+        seen = await asyncio.to_thread(marks, self._sandboxes)
+        while True:
+            await asyncio.sleep(0.5)
+            now = await asyncio.to_thread(marks, self._sandboxes)
+            for name in sorted(now.keys() | seen.keys()):
+                if now.get(name) != seen.get(name):
+                    yield name
+            seen = now
+
+    async def _really_probe(self) -> tuple[str, str]:
+        self._state.mkdir(parents=True, exist_ok=True)
+        found = await acceleration(find_guest_image(), self._state)
+        return found.kind, found.reason
+
+    def _folder(self, name: str) -> SandboxFolder:
+        folder = SandboxFolder(self._sandboxes / check_name(name))
+        if not folder.path.is_dir():
+            raise SandboxError(f"There is no sandbox named {name}.", where=name, remedy="List them with: kitstudio ls")
+        return folder
+
+    async def _lay_out(self, folder: SandboxFolder, approved: ApprovedLock, prepared: Prepared) -> None:
+        plan = prepared.plan
+
+        def write() -> None:
+            state.write_json(folder.launch, to_json(plan))
+            state.write_json(folder.lock, {"sha256": approved.sha256, "lock": to_json(approved.lock)})
+            state.write_text(folder.effective, effective_yaml(approved))
+            folder.write(
+                dataclasses.replace(folder.read(), accel=plan.accel, memory_limit=plan.memory, skipped=prepared.skipped)
+            )
+
+        await asyncio.to_thread(write)
+
+    async def _discard(self, folder: SandboxFolder) -> None:
+        await halt(folder)
+        gone = folder.path.with_name(f".gone-{secrets.token_hex(6)}")
+        os.rename(folder.path, gone)
+        await asyncio.to_thread(shutil.rmtree, gone, ignore_errors=True)
+
+    async def _reconcile(self, folder: SandboxFolder) -> bool:
+        """Take a half-made sandbox away if nobody is making it any more; True when it is gone."""
+        record = await asyncio.to_thread(read_or_none, folder)
+        if record is None or record.created:
+            return False
+        lock = folder.try_lock() if folder.path.exists() else None
+        if lock is None:
+            return False
+        try:
+            record = read_or_none(folder)
+            if record is None or record.created:
+                return False
+            await self._discard(folder)
+            return True
+        finally:
+            os.close(lock)
+
+
+def _teller(progress: Callable[[Progress], None]) -> Tell:
+    begun = time.monotonic()
+
+    def tell(phase: LaunchPhase, text: str = "", fraction: float | None = None) -> None:
+        progress(Progress(phase, text, fraction, round(time.monotonic() - begun, 3)))
+
+    return tell

@@ -1,0 +1,385 @@
+"""The process that owns one sandbox: its machine, its control connection, its proxy. ``python -m … FOLDER``.
+
+It outlives the window that started it, answers over the folder's socket, and takes the machine down with it. A
+launch belongs to the connection that asked for it: when that goes away before ready, the sandbox is taken down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+import asyncssh
+
+from kitstudio.models.errors import KitStudioError
+from kitstudio.runtime import control, state
+from kitstudio.runtime.assemble import PROXY_PORT
+from kitstudio.runtime.backend import HookRun, LaunchPhase, SandboxError, State
+from kitstudio.runtime.capabilities.lifecycle import Hook
+from kitstudio.runtime.codec import to_json
+from kitstudio.runtime.control import Channel
+from kitstudio.runtime.guest.image import find_guest_image
+from kitstudio.runtime.launch import LaunchPlan
+from kitstudio.runtime.lifecycle import HookLog, run_hook, write_profile, write_start_files
+from kitstudio.runtime.policy import Phase, read_policy
+from kitstudio.runtime.proxy.dial import resolver_with
+from kitstudio.runtime.proxy.log import DecisionLog
+from kitstudio.runtime.proxy.server import Proxy
+from kitstudio.runtime.qemu.guest_session import GuestSession
+from kitstudio.runtime.qemu.keys import load_or_create_keys
+from kitstudio.runtime.qemu.machine import Exit, Machine, MachineExit, MachineSpec, Share
+from kitstudio.runtime.sessions import serve_exec, serve_terminal
+from kitstudio.runtime.state import Record, SandboxFolder
+
+CONNECT_SECONDS = 120.0
+ORPHAN_SECONDS = 60.0
+_RECONNECTS = 3
+
+log = logging.getLogger("kitstudio.supervisor")
+
+
+class AnyMachine(Protocol):
+    """The verbs of ``Machine`` that the supervisor uses."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def command_line(self) -> tuple[str, ...]: ...
+    async def start(self, spec: MachineSpec) -> None: ...
+    async def connect(self, timeout: float = ...) -> asyncssh.SSHClientConnection: ...
+    async def stop(self, grace: float = ...) -> MachineExit: ...
+    async def wait(self) -> MachineExit: ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parts:
+    """What a supervisor is made of; tests put other parts in."""
+
+    machine: Callable[[], AnyMachine] = Machine
+    session: Callable[[asyncssh.SSHClientConnection], GuestSession] = GuestSession
+
+
+class Supervisor:
+    """One sandbox for the length of one boot."""
+
+    def __init__(self, path: Path, parts: Parts | None = None) -> None:
+        self.folder = SandboxFolder(path)
+        self._parts = parts or Parts()
+        self._plan: LaunchPlan = state.read_json(LaunchPlan, self.folder.launch)
+        self._record: Record = self.folder.read()
+        self._decisions = DecisionLog(self.folder.decisions)
+        self._proxy = Proxy(
+            read_policy(self._plan.rules, self._plan.private_names),
+            self._decisions,
+            resolver=resolver_with(self._plan.hosts),
+        )
+        self._hooks = HookLog(self._earlier_hooks(), self._hooks_changed)
+        self._machine: AnyMachine | None = None
+        self._connection: asyncssh.SSHClientConnection | None = None
+        self._session: GuestSession | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        self._launching = False
+        self._asked = asyncio.Event()
+        self._booted = asyncio.Event()
+        self._launched = asyncio.Event()
+        self._stop = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve until the machine ends or somebody asks to stop; the record says how it ended."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._stop.set)
+        me = state.identify(os.getpid())
+        self._note(state=State.STARTING, supervisor=me, machine=None, broken="", repair="", started_at=0.0)
+        server = await control.serve_control(self.folder.path, self._answer)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ORPHAN_SECONDS):
+                    await _first(self._asked.wait(), self._stop.wait())
+            if self._launching:
+                await self._launched.wait()
+                await self._watch()
+        finally:
+            await self._take_down()
+            server.close()
+
+    async def _watch(self) -> None:
+        """Wait for the end: asked for, or the machine's own, or a control connection that stays lost."""
+        while not self._stop.is_set():
+            machine, connection = self._machine, self._connection
+            if machine is None:
+                await self._stop.wait()
+                return
+            lost = connection.wait_closed() if connection is not None else asyncio.Event().wait()
+            await _first(self._stop.wait(), machine.wait(), lost)
+            if self._stop.is_set() or await _ended(machine) is not None:
+                return
+            if connection is not None and connection is self._connection and not await self._reconnect(machine):
+                self._note(broken="The sandbox no longer answers on its control connection.", repair="Start again")
+                return
+
+    async def _reconnect(self, machine: AnyMachine) -> bool:
+        log.warning("control connection lost")
+        for _ in range(_RECONNECTS):
+            try:
+                await self._attach(await machine.connect(CONNECT_SECONDS))
+            except (SandboxError, OSError, asyncssh.Error) as error:
+                log.warning("reconnect: %s", error)
+                if await _ended(machine) is not None:
+                    return True
+                continue
+            return True
+        return False
+
+    async def _take_down(self) -> None:
+        """Stop everything; write how it ended."""
+        for task in self._background:
+            task.cancel()
+        await self._proxy.switch(Phase.CLOSED)
+        end: MachineExit | None = None
+        if self._machine is not None:
+            end = await _ended(self._machine)
+            if end is None:
+                end = await self._machine.stop()
+                if self._stop.is_set():
+                    end = dataclasses.replace(end, kind=Exit.STOPPED)
+            log.info("machine ended: %s %s", end.kind, end.text)
+        broken = self._record.broken
+        if not broken and end is not None and end.kind != Exit.STOPPED:
+            broken = f"The sandbox's machine ended by itself: {end.text}"
+        self._note(
+            state=State.BROKEN if broken else State.STOPPED,
+            broken=broken,
+            repair="Start again" if broken else "",
+            phase="",
+            started_at=0.0,
+            supervisor=None,
+            machine=None,
+        )
+
+    async def _answer(self, request: dict[str, Any], channel: Channel) -> None:
+        """One request of the control socket."""
+        match request.get("op"):
+            case "launch":
+                await self._serve_launch(channel, first=request.get("first") is True)
+            case "status":
+                await channel.send_json({"refused": self._decisions.refused, "phase": self._record.phase})
+            case "stop":
+                self._stop.set()
+                await channel.send_json({"stopping": True})
+            case "exec":
+                await serve_exec(self._running(), self._plan, request, channel)
+            case "terminal":
+                await serve_terminal(self._running(), self._plan, request, channel)
+            case op:
+                raise SandboxError(f"The sandbox's supervisor does not know {str(op)[:40]!r}.")
+
+    def _running(self) -> GuestSession:
+        if self._session is None or self._record.state is not State.RUNNING:
+            raise SandboxError("The sandbox is still starting.", where=self._record.name)
+        return self._session
+
+    async def _serve_launch(self, channel: Channel, *, first: bool) -> None:
+        if self._launching:
+            raise SandboxError("The sandbox is already being started.", where=self._record.name)
+        self._launching = True
+        self._asked.set()
+        launch = asyncio.create_task(self._launch(channel, first))
+        others = [
+            asyncio.create_task(channel.receive()),
+            asyncio.create_task(self._stop.wait()),
+            asyncio.create_task(self._crash()),
+        ]
+        try:
+            await asyncio.wait({launch, *others}, return_when=asyncio.FIRST_COMPLETED)
+            if not launch.done():
+                launch.cancel()
+                await asyncio.wait({launch})
+                crash = others[2]
+                raise SandboxError(
+                    f"The machine ended during the launch: {crash.result()}"
+                    if crash.done()
+                    else "The launch was stopped.",
+                    where=self._record.name,
+                )
+            await launch
+        except (Exception, asyncio.CancelledError) as error:
+            failure = error if isinstance(error, KitStudioError) else None
+            if failure is None:
+                log.exception("launch failed")
+                failure = SandboxError(f"The launch failed: {type(error).__name__}: {error}.")
+            log.warning("launch failed: %s", failure)
+            if self._record.created and not self._stop.is_set():
+                self._note(broken=f"The last start failed: {failure}", repair="Start again")
+            with suppress(ConnectionError):
+                await channel.send_json({"error": control.error_to_json(failure)})
+            self._stop.set()
+        finally:
+            for task in others:
+                task.cancel()
+            self._launched.set()
+
+    async def _crash(self) -> str:
+        await self._booted.wait()
+        assert self._machine is not None
+        return (await self._machine.wait()).text
+
+    async def _launch(self, channel: Channel, first: bool) -> None:
+        """Boot, files, install hooks under install grants, closed, profile, startup hooks under runtime grants."""
+        plan = self._plan
+
+        async def tell(phase: LaunchPhase, text: str = "", fraction: float | None = None) -> None:
+            self._note(phase=phase.value)
+            log.info("%s %s", phase.value, text)
+            await channel.send_json({"progress": {"phase": phase.value, "text": text, "fraction": fraction}})
+
+        await tell(LaunchPhase.BOOT, f"{plan.accel}, {plan.memory} MiB, {plan.cpus} CPU")
+        session = await self._boot()
+        await write_start_files(session, plan)
+        if first:
+            install = plan.lifecycle.install
+            await tell(LaunchPhase.INSTALL, "" if install else "none declared")
+            await self._proxy.switch(Phase.INSTALL)
+            for number, hook in enumerate(install):
+                await tell(LaunchPhase.INSTALL, _hook_text(hook), number / len(install))
+                await run_hook(session, hook, plan, self._hooks)
+            cut = self._proxy.connections
+            await self._proxy.switch(Phase.CLOSED)
+            await tell(LaunchPhase.CLOSE, f"install grants closed, {cut} connections cut")
+        await write_profile(session, plan)
+        await self._proxy.switch(Phase.RUNTIME)
+        await tell(LaunchPhase.STARTUP, "" if plan.lifecycle.startup else "none declared")
+        for number, hook in enumerate(plan.lifecycle.startup):
+            await tell(LaunchPhase.STARTUP, _hook_text(hook), number / len(plan.lifecycle.startup))
+            if hook.background:
+                self._spawn(run_hook(session, hook, plan, self._hooks))
+            else:
+                await run_hook(session, hook, plan, self._hooks)
+        if first:
+            self.folder.previous_upper.unlink(missing_ok=True)
+        self._note(state=State.RUNNING, created=True, phase="", started_at=time.time())
+        await channel.send_json({"progress": {"phase": LaunchPhase.READY.value, "text": "", "fraction": 1.0}})
+        await channel.send_json({"ready": True})
+
+    async def _boot(self) -> GuestSession:
+        plan, folder = self._plan, self.folder
+        account = plan.contract.account
+        shares = (Share(plan.workspace, "workspace", False, plan.contract.workdir),) if plan.workspace else ()
+        machine = self._parts.machine()
+        await machine.start(
+            MachineSpec(
+                folder=folder.machine,
+                guest=find_guest_image(),
+                layers=plan.layers,
+                upper=folder.upper,
+                memory_mib=plan.memory,
+                cpus=plan.cpus,
+                accel=plan.accel,
+                keys=load_or_create_keys(folder.keys),
+                hostname=plan.hostname,
+                shares=shares,
+                share_uid=account.uid,
+                share_gid=account.gid,
+            )
+        )
+        self._machine = machine
+        self._note(machine=state.identify(machine.pid))
+        state.write_text(folder.command_line, "\n".join(machine.command_line) + "\n")
+        connecting = asyncio.create_task(machine.connect(CONNECT_SECONDS))
+        ended = asyncio.create_task(machine.wait())
+        try:
+            await asyncio.wait({connecting, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if not connecting.done():
+                raise SandboxError(
+                    f"The machine ended while it started: {ended.result().text}",
+                    where=self._record.name,
+                    remedy="The console output is in the sandbox's log.",
+                )
+            session = await self._attach(connecting.result())
+            self._booted.set()
+            return session
+        finally:
+            connecting.cancel()
+            ended.cancel()
+
+    async def _attach(self, connection: asyncssh.SSHClientConnection) -> GuestSession:
+        session = self._parts.session(connection)
+
+        async def out(reader: Any, writer: Any, host: str, port: int) -> None:
+            with suppress(asyncssh.Error):
+                await self._proxy.serve(reader, writer)
+
+        await session.forward(PROXY_PORT, out)
+        self._connection, self._session = connection, session
+        return session
+
+    def _spawn(self, work: Awaitable[HookRun]) -> None:
+        async def detached() -> None:
+            with suppress(SandboxError):  # recorded with its output in the hook log, which is where people look
+                await work
+
+        task = asyncio.ensure_future(detached())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def _note(self, **changes: Any) -> None:
+        self._record = dataclasses.replace(self._record, **changes)
+        if self.folder.path.exists():
+            self.folder.write(self._record)
+
+    def _hooks_changed(self, runs: tuple[HookRun, ...]) -> None:
+        state.write_json(self.folder.hooks, to_json(runs[-500:]))
+
+    def _earlier_hooks(self) -> tuple[HookRun, ...]:
+        if not self.folder.hooks.exists():
+            return ()
+        return state.read_json(tuple[HookRun, ...], self.folder.hooks)
+
+
+def main(argv: list[str]) -> int:
+    """Run the supervisor of one folder."""
+    folder = Path(argv[1])
+    handler = logging.handlers.RotatingFileHandler(SandboxFolder(folder).log, maxBytes=1 << 20, backupCount=1)
+    logging.basicConfig(handlers=[handler], level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("asyncssh").setLevel(logging.WARNING)
+    asyncio.run(Supervisor(folder).run())
+    return 0
+
+
+async def _first(*waits: Any) -> None:
+    tasks = {asyncio.ensure_future(wait) for wait in waits}
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _ended(machine: AnyMachine) -> MachineExit | None:
+    """How the machine ended, if it has."""
+    waiting = asyncio.ensure_future(machine.wait())
+    done, _ = await asyncio.wait({waiting}, timeout=0.05)
+    if done:
+        return waiting.result()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    return None
+
+
+def _hook_text(hook: Hook) -> str:
+    return f"{hook.kit}: {hook.description or ' '.join(hook.command)[:120]}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv))
