@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.backend import Backend
+from kitstudio.runtime.capabilities import CLAIMED
 from kitstudio.services.approvals import Approvals
 from kitstudio.services.catalog import Catalog
 from kitstudio.services.composer import Composer
@@ -43,10 +44,21 @@ class Studio:
         self.places = Places(home, offline=options.offline, plain_http=plain)
         self.catalog = Catalog(self.places, self.settings)
         self.approvals = Approvals(home)
-        self._backend = backend or _backend(home)
-        self.judgement = Judgement(self.places, self._backend.capabilities, self.catalog.offers)
+        self._backend = backend
+        self._sandboxes: Sandboxes | None = None
+        self.judgement = Judgement(self.places, self._claims, self.catalog.offers)
         self.composer = self.new_composer()
-        self.sandboxes = Sandboxes(self._backend, Images(self.places), self.jobs, self._reapprove)
+
+    @property
+    def sandboxes(self) -> Sandboxes:
+        """Sandboxes, on first use: most commands need no machine."""
+        if self._sandboxes is None:
+            if self._backend is None:
+                from kitstudio.runtime.qemu_backend import QemuBackend
+
+                self._backend = QemuBackend(self.home.data, self.home.cache)
+            self._sandboxes = Sandboxes(self._backend, Images(self.places), self.jobs, self._reapprove)
+        return self._sandboxes
 
     @classmethod
     async def open(cls, options: Options, backend: Backend | None = None) -> Studio:
@@ -66,8 +78,5 @@ class Studio:
         lock, document = self.approvals.granted(lock_sha256)
         return self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
 
-
-def _backend(home: Home) -> Backend:
-    from kitstudio.runtime.qemu_backend import QemuBackend
-
-    return QemuBackend(home.sandboxes, home.cache)
+    def _claims(self) -> frozenset[str]:
+        return CLAIMED if self._backend is None else self._backend.capabilities()

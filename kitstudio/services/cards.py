@@ -65,6 +65,13 @@ def read(artifact: Artifact) -> Reading:
     return Reading(document, problems)
 
 
+def permissions(reading: Reading, reference: str) -> tuple[review.Permission, ...]:
+    """What the Kit asks for, in words; nothing where its descriptor does not decode."""
+    if reading.document is None:
+        return ()
+    return review.permissions(reading.document.descriptor, reference, reading.document.lines())
+
+
 def not_a_kit(artifact: Artifact) -> NotAKit:
     """The sentence for what stands where a Kit was expected."""
     where = str(artifact.reference)

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kitstudio.models import review
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import KitStudioError
 from kitstudio.registry.newest import newest_tag
@@ -18,6 +17,7 @@ from kitstudio.registry.reference import Reference, parse
 from kitstudio.registry.source import (
     Artifact,
     Offline,
+    Platform,
     RateLimited,
     RegistryError,
     SignInRequired,
@@ -137,23 +137,18 @@ class Catalog:
             descriptor=reading.descriptor,
             descriptor_text=document.text if document else artifact.descriptor_text,
             lines=document.lines() if document else {},
-            permissions=_permissions(card, reading),
+            permissions=view.permissions(reading, card.reference),
             versions=view.version_rows(tags),
             signature_tags=sum(view.is_signature(tag) for tag in tags),
             problems=reading.problems if card.kind is CardKind.ERROR else (),
         )
 
-    async def artifact(self, reference: str) -> Artifact:
+    async def artifact(self, reference: str, platform: Platform | None = None) -> Artifact:
         """One Kit as its source has it, for those who need no page."""
         located = await self._places.locate(reference)
         exact = located.reference
         tags = () if exact.tag or exact.digest else await located.place.source.tags(exact.name)
-        return await located.place.source.artifact(_exact(exact, tags))
-
-    async def tags(self, repository: str) -> tuple[str, ...]:
-        """All tags of a repository, as spelled."""
-        located = await self._places.locate(repository)
-        return await located.place.source.tags(located.reference.name)
+        return await located.place.source.artifact(_exact(exact, tags), platform)
 
     async def add_source(self, text: str) -> SourceInfo:
         """Add a registry host, namespace, repository, OCI layout or folder; remembered in the settings."""
@@ -168,6 +163,11 @@ class Catalog:
             raise shelf.error
         self._settings.set(SOURCES_KEY, (*self._settings.texts(SOURCES_KEY), place.text))
         return shelf.info()
+
+    def visit(self, place: Place) -> None:
+        """Show a source for this run only; nothing is remembered."""
+        if place.id not in self._shelves:
+            self._remember(place)
 
     async def remove_source(self, source: str) -> None:
         """Forget a source. The demo catalog stays."""
@@ -200,7 +200,7 @@ class Catalog:
         shelf.opened = True
         self._state(shelf, SourceState.LOADING, "reading the list")
         try:
-            found = [parse(name) for name in await shelf.place.repositories()]
+            found = [parse(name) for name in await shelf.place.source.list()]
         except RegistryError as error:
             self._state(shelf, _state_of(error), error.what, error)
             return
@@ -274,9 +274,3 @@ def _state_of(error: RegistryError) -> SourceState:
     if isinstance(error, SignInRequired):
         return SourceState.SIGN_IN
     return SourceState.LIMITED if isinstance(error, RateLimited) else SourceState.ERROR
-
-
-def _permissions(card: KitCard, reading: view.Reading) -> tuple[review.Permission, ...]:
-    if reading.document is None:
-        return ()
-    return review.permissions(reading.document.descriptor, card.reference, reading.document.lines())

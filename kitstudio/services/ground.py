@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from kitstudio.models import plan as plans
-from kitstudio.models.descriptor import Descriptor
+from kitstudio.models import set_file
+from kitstudio.models.decode import decode
+from kitstudio.models.descriptor import Descriptor, Kind, ListedKit
+from kitstudio.models.errors import KitStudioError
+from kitstudio.models.lock import Lock, LockedKit
 from kitstudio.models.plan import Member, Plan
 from kitstudio.registry.reference import Reference, parse_location
 from kitstudio.services.composition import JudgedPlan, SetState, expanded_set
@@ -79,9 +83,9 @@ async def relock(judgement: Judgement, lock: Lock, document: str) -> JudgedPlan:
     pins = {kit.reference: kit.digest for kit in lock.kits}
     descriptor = expanded_set(decode(text), state)
     members = []
-    for kit in descriptor.kits:
-        member = await judgement.member(kit.ref, pins.get(kit.ref, kit.digest))
-        members.append(replace(member, args=dict(kit.args)))
+    for listed in descriptor.kits:
+        member = await judgement.member(listed.ref, pins.get(listed.ref, listed.digest))
+        members.append(replace(member, args=dict(listed.args)))
     return judgement.judge(descriptor, tuple(members), state)
 
 

@@ -23,10 +23,12 @@ from kitstudio.models.expansion import expand_build
 from kitstudio.models.validate import Form, validate
 from kitstudio.registry.folder import read_folder
 from kitstudio.registry.kit_image import Recipe, publish
+from kitstudio.registry.layout import LayoutSource
 from kitstudio.registry.manifest import host_platform
-from kitstudio.registry.reference import LOCAL, Reference, is_tag
+from kitstudio.registry.reference import LOCAL, LayoutLocation, Reference, is_tag
 from kitstudio.registry.threads import Stop, in_thread
 from kitstudio.registry.writer import LayoutWriter
+from kitstudio.services import cards
 from kitstudio.services.composition import is_set
 
 _RECIPES = ("Dockerfile", "kit.dockerfile")
@@ -44,6 +46,22 @@ async def import_folder(path: Path, blobs: Path) -> tuple[Reference, str]:
         issue = report.errors[0]
         raise DescriptorError(f"{issue}.", where=str(kit.path), remedy=issue.remedy)
     return await in_thread(_build, kit.name, kit.path, _answered(document, kit.path), blobs)
+
+
+async def import_layout(source: LayoutSource, location: LayoutLocation, blobs: Path) -> tuple[Reference, str]:
+    """Copy a layout's image into the home, byte for byte; its local reference and digest."""
+    from kitstudio.registry.copy import LayoutDestination, copy
+
+    found = await source.reference(location)
+    artifact = await source.artifact(found)
+    if not artifact.descriptor_text:
+        raise cards.not_a_kit(artifact)
+    version = found.tag
+    if not version:
+        stated = decode(artifact.descriptor_text, name=str(found)).descriptor.version
+        version = stated if is_tag(stated) else "local"
+    reference = Reference(LOCAL, cards.last_segment(found), version)
+    return reference, await copy(source, found, LayoutDestination(blobs, str(reference)))
 
 
 def _build(stop: Stop, title: str, file: Path, descriptor: Descriptor, blobs: Path) -> tuple[Reference, str]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kitstudio.registry.layout import LayoutSource
 from kitstudio.registry.newest import newest_tag
@@ -22,9 +23,12 @@ from kitstudio.registry.reference import (
     Reference,
     parse_location,
 )
-from kitstudio.registry.source import Artifact, Manifest, NotFound, Platform, RegistryError, Source
+from kitstudio.registry.source import Artifact, Manifest, Platform, RegistryError, Source
 from kitstudio.services.catalog_values import SourceKind
 from kitstudio.services.home import Home
+
+if TYPE_CHECKING:
+    from kitstudio.registry.registry import RegistrySource
 
 _HOST = re.compile(r"localhost(:\d{1,5})?|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:\d{1,5})?|[A-Za-z0-9-]+:\d{2,5}")
 
@@ -45,17 +49,6 @@ class Place:
     @property
     def network(self) -> bool:
         return self.kind in (SourceKind.REGISTRY, SourceKind.HUB)
-
-    async def repositories(self) -> tuple[str, ...]:
-        """What it offers: the one repository it names, else the list below its namespace."""
-        if self.path:
-            name = f"{self.registry}/{self.path}"
-            try:
-                await self.source.tags(name)
-            except NotFound:
-                return tuple(r for r in await self.source.list() if r.startswith(f"{name}/"))
-            return (name,)
-        return await self.source.list()
 
     def spelled(self, reference: Reference, digest: str) -> str:
         """The spelling that finds ``reference`` again from anywhere: a layout's own names mean nothing outside it."""
@@ -106,7 +99,7 @@ class Places:
         self._home = home
         self._offline = offline
         self._plain_http = plain_http
-        self._registries: dict[str, Source] = {}
+        self._registries: dict[str, RegistrySource] = {}
         self._layouts: dict[Path, Place] = {}
         self._demo: Place | None = None
         self.local = Place("local", "", "On this machine", SourceKind.LAYOUT, LayoutSource(home.blobs), LOCAL)
@@ -182,14 +175,9 @@ class Places:
         """The reference with the newest version of its repository, where it states none."""
         if reference.tag or reference.digest:
             return reference
-        tag = newest_tag(await self.of(reference).source.tags(reference.name))
-        if not tag:
-            raise RegistryError(
-                "Which version is meant cannot be told from the tags.",
-                where=reference.name,
-                remedy="Name one: NAME:VERSION.",
-            )
-        return reference.with_tag(tag)
+        return reference.with_tag(
+            _required(newest_tag(await self.of(reference).source.tags(reference.name)), reference)
+        )
 
     async def import_local(self, location: FolderLocation | LayoutLocation) -> tuple[Reference, str]:
         """Copy a local Kit into the home: ``local.invalid/NAME:VERSION`` and its digest."""
@@ -197,15 +185,69 @@ class Places:
 
         if isinstance(location, FolderLocation):
             return await import_folder(location.path, self._home.blobs)
-        return await import_layout(self.layout(location.path), location, self._home.blobs)
+        source = self.layout(location.path).source
+        assert isinstance(source, LayoutSource)
+        return await import_layout(source, location, self._home.blobs)
+
+    async def copy(self, text: str, destination: str) -> tuple[str, str]:
+        """Copy one Kit elsewhere, digests kept; where it is now, and its digest."""
+        from kitstudio.registry.copy import Destination, LayoutDestination, RegistryDestination, copy
+
+        located = await self.locate(text)
+        source = located.place.source
+        exact = await self._exact(located)
+        target = parse_location(destination, Path.cwd())
+        where: Destination
+        if isinstance(target, LayoutLocation) and not target.digest:
+            tag = target.tag or exact.tag
+            where = LayoutDestination(target.path, tag or str(exact))
+            written = f"oci:{target.path}:{tag}" if tag else f"oci:{target.path}@{exact.digest}"
+        elif isinstance(target, Reference) and target.registry not in (DEMO, LOCAL) and not target.digest:
+            pushed = target if target.tag else target.with_tag(exact.tag)
+            where = RegistryDestination(self._source(target.registry, ""), pushed)
+            written = str(pushed)
+        else:
+            raise RegistryError(
+                "A Kit cannot be copied there.",
+                where=destination,
+                remedy="Name an OCI layout (oci:DIR:TAG) or a registry reference (host/name:tag).",
+            )
+        return written, await copy(source, exact, where)
+
+    async def _exact(self, located: Located) -> Reference:
+        reference = located.reference
+        if reference.tag or reference.digest:
+            return reference
+        return reference.with_tag(_required(newest_tag(await located.place.source.tags(reference.name)), reference))
 
     def _registry(self, host: str, path: str) -> Place:
-        if host not in self._registries:
-            from kitstudio.registry.remote import RegistrySource
-
-            self._registries[host] = RegistrySource(
-                host, self._home.blobs, offline=self._offline, plain_http=host in self._plain_http
-            )
         name = f"{host}/{path}" if path else host
         title = name.removeprefix(f"{HUB}/") if path else name
-        return Place(name, name, title, SourceKind.REGISTRY, self._registries[host], host, path)
+        return Place(name, name, title, SourceKind.REGISTRY, self._source(host, path), host, path)
+
+    def _source(self, host: str, scope: str) -> RegistrySource:
+        name = f"{host}/{scope}"
+        if name not in self._registries:
+            from kitstudio.registry.blob_store import BlobStore
+            from kitstudio.registry.credentials import DockerCredentials
+            from kitstudio.registry.registry import RegistrySource
+
+            self._registries[name] = RegistrySource(
+                host,
+                BlobStore(self._home.blobs),
+                scope=scope,
+                plain_http=self._plain_http,
+                credentials=DockerCredentials(),
+                offline=self._offline,
+            )
+        return self._registries[name]
+
+
+def _required(tag: str, reference: Reference) -> str:
+    if not tag:
+        raise RegistryError(
+            "Which version is meant cannot be told from the tags.",
+            where=reference.name,
+            remedy="Name one: NAME:VERSION.",
+        )
+    return tag

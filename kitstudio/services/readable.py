@@ -52,7 +52,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    if dumper.resolve(yaml.ScalarNode, text, (True, False)) != _STRING:
+    if dumper.resolve(yaml.ScalarNode, text, (True, False)) != _STRING:  # type: ignore[no-untyped-call]
         return dumper.represent_scalar(_STRING, text, style='"')
     style = "|" if "\n" in text and text.strip() and not text.startswith((" ", "\n")) else None
     return dumper.represent_scalar(_STRING, text, style=style)

@@ -119,9 +119,7 @@ class Records:
             "SELECT time, user, name, answer, title, lock_sha256, previous_sha256, findings, lock, document"
             " FROM approval ORDER BY id DESC"
         )
-        return tuple(
-            Record(*row[:7], tuple(json.loads(row[7])), json.loads(row[8]), row[9]) for row in self._rows(query, ())
-        )
+        return tuple(_record(row) for row in self._rows(query, ()))
 
     def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         try:
@@ -138,6 +136,13 @@ class Records:
         except sqlite3.Error as error:
             raise _failed(self._path, error) from error
         return connection
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    when, user, name, answer, title, lock_sha256, previous, findings, lock, document = row
+    return Record(
+        when, user, name, answer, title, lock_sha256, previous, tuple(json.loads(findings)), json.loads(lock), document
+    )
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

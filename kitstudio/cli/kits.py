@@ -1,0 +1,313 @@
+"""Commands on single Kits: check, validate, inspect, tags, search, copy."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kitstudio.cli.output import DONE, FAILED, UsageError
+from kitstudio.models.errors import KitStudioError
+from kitstudio.registry.reference import FolderLocation, parse_location
+
+if TYPE_CHECKING:
+    from kitstudio.cli.main import Run
+    from kitstudio.registry.source import Artifact, ImageConfig, Manifest
+    from kitstudio.services.catalog_values import KitCard
+
+_MAX_CASES = 256 * 1024 * 1024
+_SHOWN_FAILURES = 20
+
+
+async def check(run: Run) -> int:
+    """Run conformance cases; exit 1 if any fails."""
+    from kitstudio.models.conformance import run_case
+
+    total, failed = 0, []
+    for file in run.args.files:
+        for number, line in enumerate(_lines(file), 1):
+            if not line.strip():
+                continue
+            total += 1
+            try:
+                result = run_case(json.loads(line))
+            except (ValueError, KeyError, TypeError) as error:
+                raise KitStudioError(
+                    f"This line is not a case: {error}.",
+                    where=f"{file}:{number}",
+                    remedy="A case is a JSON object with id, op, in and expect.",
+                ) from error
+            if not result.passed:
+                failed.append({"id": result.id, "op": result.op, "got": result.got, "expect": result.expect})
+    run.output.document({"total": total, "passed": total - len(failed), "failed": failed})
+    for case in failed[:_SHOWN_FAILURES]:
+        run.output.note(f"failed  {case['id']}  {case['op']}")
+    if len(failed) > _SHOWN_FAILURES:
+        run.output.note(f"… and {len(failed) - _SHOWN_FAILURES} more (see --json)")
+    run.output.say(f"{total - len(failed)} of {total} cases passed.")
+    return FAILED if failed else DONE
+
+
+async def validate(run: Run) -> int:
+    """Grammar validation of a file, or of a published Kit's descriptor."""
+    from kitstudio.models.decode import decode
+    from kitstudio.models.diagnostics import locate, render
+    from kitstudio.models.errors import DescriptorError
+    from kitstudio.models.validate import Form
+    from kitstudio.models.validate import validate as judge
+    from kitstudio.registry.folder import read_folder
+
+    location = parse_location(run.args.reference, Path.cwd())
+    checks: list[dict[str, str]] = []
+    if isinstance(location, FolderLocation):
+        kit = await read_folder(location.path)
+        name, text, form = str(kit.path), kit.text, Form.AUTHORED
+    else:
+        studio = await run.studio()
+        artifact = await studio.catalog.artifact(run.args.reference)
+        from kitstudio.services.cards import not_a_kit
+        from kitstudio.services.readable import readable
+
+        if not artifact.descriptor_text:
+            raise not_a_kit(artifact)
+        name, form = str(artifact.reference), Form.PUBLISHED
+        text = artifact.descriptor_text
+        try:
+            text = readable(decode(text).descriptor).text if run.args.form != "authored" else text
+        except DescriptorError:
+            text = artifact.descriptor_text
+    if run.args.form:
+        form = Form(run.args.form)
+    try:
+        document = decode(text, name=name)
+    except DescriptorError as error:
+        place = error.where.rpartition(name + ":")[2].split(":") if error.where.startswith(name + ":") else []
+        line, column = (int(part) for part in place) if len(place) == 2 and all(p.isdigit() for p in place) else (0, 0)
+        run.output.document(
+            {"valid": False, "errors": [_issue("", error.what, line, column)], "warnings": [], "checks": checks}
+        )
+        run.output.say(f"{error.where or name}: {error.what}")
+        if error.remedy:
+            run.output.say(f"  {error.remedy}")
+        return FAILED
+    report = judge(document, form)
+
+    def found(path: str, message: str) -> dict[str, object]:
+        position = locate(document, path)
+        return _issue(path, message, position.line, position.column)
+
+    run.output.document(
+        {
+            "valid": report.valid,
+            "errors": [found(issue.path, issue.message) for issue in report.errors],
+            "warnings": [found(issue.path, issue.message) for issue in report.warnings],
+            "checks": checks,
+        }
+    )
+    for heading, issues in (("", report.errors), ("warning: ", report.warnings)):
+        for issue in issues:
+            run.output.say(f"{heading}{render(document, (issue,))}\n")
+    kind = document.descriptor.kind or "no kind"
+    run.output.say(
+        f"{name} is valid ({kind}, {form.value} form)."
+        if report.valid
+        else f"{name} is not valid: {len(report.errors)} error{'s' if len(report.errors) > 1 else ''}."
+    )
+    return DONE if report.valid else FAILED
+
+
+async def inspect(run: Run) -> int:
+    """One Kit, from one manifest GET plus config."""
+    from kitstudio.models import surface as surfaces
+    from kitstudio.registry.manifest import parse_platform
+    from kitstudio.services import cards
+
+    studio = await run.studio()
+    platform = parse_platform(run.args.platform) if run.args.platform else None
+    artifact = await studio.catalog.artifact(run.args.reference, platform)
+    reading = cards.read(artifact)
+    descriptor = reading.descriptor
+    kind = descriptor.kind if descriptor else artifact.kind.value
+    surface = surfaces.to_json(surfaces.project(descriptor)) if descriptor else None
+    run.output.document(
+        {
+            "reference": str(artifact.reference),
+            "digest": artifact.digest,
+            "mediaType": (artifact.index or artifact.manifest).media_type,
+            "kind": kind,
+            "descriptor": json.loads(artifact.descriptor_text) if descriptor else None,
+            "annotations": _annotations(artifact),
+            "platforms": [str(p) for p in artifact.platforms],
+            "config": _config(artifact.config),
+            "layers": [{"digest": layer.digest, "size": layer.size} for layer in artifact.manifest.layers],
+            "surface": surface,
+        }
+    )
+    size = sum(layer.size for layer in artifact.manifest.layers)
+    rows = [
+        ("Reference", str(artifact.reference)),
+        ("Digest", artifact.digest),
+        ("Kind", kind),
+        ("Platforms", ", ".join(str(p) for p in artifact.platforms) or "not stated"),
+        ("Layers", f"{len(artifact.manifest.layers)}, {size / 1e6:.1f} MB"),
+    ]
+    if descriptor:
+        rows[:0] = [("Name", f"{descriptor.display_name or '–'} {descriptor.version}".rstrip())]
+        rows += [("Says", descriptor.description)] if descriptor.description else []
+    run.output.table(rows)
+    if descriptor:
+        permissions = cards.permissions(reading, str(artifact.reference))
+        run.output.say()
+        run.output.say("Asks for:" if permissions else "Asks for nothing.")
+        run.output.table(
+            (f"  {p.weight.name.lower()}", p.phase.value, p.entry, p.sentence + (" (optional)" if p.optional else ""))
+            for p in permissions
+        )
+    for problem in reading.problems:
+        run.output.say(f"\n{problem}")
+    return DONE
+
+
+async def tags(run: Run) -> int:
+    """Versions, newest first."""
+    from kitstudio.models.versions import tag_version
+    from kitstudio.services.cards import is_signature, version_rows
+
+    studio = await run.studio()
+    located = await studio.places.locate(run.args.repository)
+    found = await located.place.source.tags(located.reference.name)
+    rows: list[dict[str, str | None]] = [
+        {"tag": row.tag, "version": row.version or None} for row in version_rows(found)
+    ]
+    signatures = sorted(tag for tag in found if is_signature(tag))
+    if run.args.all:
+        rows += [{"tag": tag, "version": tag_version(tag) or None} for tag in signatures]
+    run.output.document({"repository": located.reference.name, "tags": rows})
+    for row in rows:
+        run.output.say(str(row["tag"]))
+    if signatures and not run.args.all:
+        run.output.note(f"{len(signatures)} signature tags left out (--all shows them).")
+    return DONE
+
+
+async def search(run: Run) -> int:
+    """Search the catalogs; ``--source`` opens a network source, nothing else does."""
+    from kitstudio.services.catalog_values import CardKind, SourceKind
+
+    studio = await run.studio()
+    catalog = studio.catalog
+    source = run.args.source
+    if source:
+        place = studio.places.open(source)
+        if place.id not in {info.id for info in catalog.sources()}:
+            catalog.visit(place)
+        await catalog.refresh(place.id)
+        cards = [card for card in catalog.cards() if card.source == place.id]
+    else:
+        await catalog.refresh()
+        cards = list(catalog.cards())
+    loading = [card.repository for card in cards if card.kind is CardKind.LOADING]
+    async with asyncio.TaskGroup() as group:
+        for repository in loading:
+            group.create_task(catalog.want(repository))
+    known = {card.source for card in cards} | ({studio.places.open(source).id} if source else set())
+    found = [
+        card
+        for card in catalog.search(" ".join(run.args.query), tuple(c for c in catalog.cards() if c.source in known))
+        if _wanted(run, card)
+    ]
+    failures = [info for info in catalog.sources() if info.error is not None]
+    for card in found:
+        run.output.line(_card(card))
+    run.output.table(
+        (card.reference, card.kind.value, card.display_name, ", ".join(chip.text for chip in card.chips))
+        for card in found
+    )
+    unopened = [i.title for i in catalog.sources() if i.kind is SourceKind.REGISTRY and i.id not in known]
+    if unopened and not source:
+        run.output.note(f"Not asked, as they are on the network: {', '.join(unopened)} (use --source).")
+    for info in failures:
+        assert info.error is not None
+        run.output.note(f"{info.title}: {info.error}")
+    if not found:
+        run.output.note("Nothing found.")
+    return FAILED if failures and not found else DONE
+
+
+async def copy(run: Run) -> int:
+    """Copy one Kit between sources, digests kept."""
+    studio = await run.studio()
+    reference, digest = await studio.places.copy(run.args.reference, run.args.destination)
+    run.output.document({"reference": reference, "digest": digest})
+    run.output.say(f"{reference}@{digest}")
+    return DONE
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        if file.stat().st_size > _MAX_CASES:
+            raise KitStudioError("The file is too large for a file of cases.", where=str(file))
+        return file.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise KitStudioError("The file is not UTF-8 text.", where=str(file)) from error
+    except OSError as error:
+        raise UsageError(f"The file cannot be read: {error.strerror}.", where=str(file)) from error
+
+
+def _issue(path: str, message: str, line: int, column: int) -> dict[str, object]:
+    return {"path": path, "message": message, "line": line or None, "column": column or None}
+
+
+def _annotations(artifact: Artifact) -> dict[str, str]:
+    manifests: list[Manifest] = [artifact.manifest, *([artifact.index] if artifact.index else [])]
+    return {key: value for manifest in manifests for key, value in sorted(manifest.annotations.items())}
+
+
+def _config(config: ImageConfig | None) -> dict[str, object] | None:
+    if config is None:
+        return None
+    return {
+        "entrypoint": list(config.entrypoint),
+        "cmd": list(config.cmd),
+        "env": list(config.env),
+        "user": config.user,
+        "workdir": config.workdir,
+        "labels": dict(config.labels),
+        "exposedPorts": list(config.exposed_ports),
+        "volumes": list(config.volumes),
+        "platform": str(config.platform),
+    }
+
+
+def _card(card: KitCard) -> dict[str, object]:
+    made: dict[str, object] = {
+        "reference": card.reference,
+        "displayName": card.display_name,
+        "kind": card.kind.value,
+        "publisher": card.publisher,
+        "verified": card.verified,
+        "description": card.description,
+        "capabilities": list(card.capability_types),
+        "schema": {"workload": "3", "mixin": "3", "v2": "2"}.get(card.kind.value),
+    }
+    if card.digest:
+        made["digest"] = card.digest
+    if card.error is not None:
+        made["error"] = {"what": card.error.what, "where": card.error.where, "remedy": card.error.remedy}
+    return made
+
+
+def _wanted(run: Run, card: KitCard) -> bool:
+    args = run.args
+    return (
+        (not args.kind or card.kind.value == args.kind)
+        and (not args.verified or card.verified)
+        and (not args.capability or any(_names(args.capability, type_) for type_ in card.capability_types))
+    )
+
+
+def _names(asked: str, type_: str) -> bool:
+    """``port``, ``port@1`` and the full type all name ``com.docker.sandbox/port@1``."""
+    short = type_.rpartition("/")[2]
+    return asked in (type_, short, short.partition("@")[0])
