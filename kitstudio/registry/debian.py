@@ -60,6 +60,13 @@ class Unpacked:
     stanza: str
     name: str
 
+    @property
+    def list_name(self) -> str:
+        """dpkg qualifies its file lists with the architecture where several may be installed side by side."""
+        architecture = re.search(r"^Architecture: (\S+)$", self.stanza, re.MULTILINE)
+        shared = re.search(r"^Multi-Arch: same$", self.stanza, re.MULTILINE)
+        return f"{self.name}:{architecture[1]}" if architecture and shared else self.name
+
 
 def series() -> str:
     """Which distribution's archive this machine reads: ``debian-12``, ``ubuntu-24.04``."""
@@ -158,13 +165,17 @@ def root_entries(packages: Iterable[Unpacked]) -> list[Entry]:
             entries[old] = symlink(old, new)
     status = "\n\n".join(package.stanza for package in listed) + "\n"
     entries["var/lib/dpkg/status"] = Entry("var/lib/dpkg/status", data=status.encode())
+    for package in listed:
+        listing = f"var/lib/dpkg/info/{package.list_name}.list"
+        paths = "".join(f"/{entry.path}\n" for entry in package.entries)
+        entries[listing] = Entry(listing, data=f"/.\n{paths}".encode())
     certificates = sorted(path for path in entries if re.fullmatch(r"usr/share/ca-certificates/.+\.crt", path))
     if certificates:
         bundle = b"".join(entries[path].data.rstrip(b"\n") + b"\n" for path in certificates)
-        listing = "".join(path.removeprefix("usr/share/ca-certificates/") + "\n" for path in certificates)
+        names = "".join(path.removeprefix("usr/share/ca-certificates/") + "\n" for path in certificates)
         for path, data in (
             ("etc/ssl/certs/ca-certificates.crt", bundle),
-            ("etc/ca-certificates.conf", listing.encode()),
+            ("etc/ca-certificates.conf", names.encode()),
         ):
             entries[path] = Entry(path, data=data)
     return list(entries.values())
