@@ -35,7 +35,9 @@ def needs(content: bytes) -> Needs:
         if kind == _PT_LOAD and address <= strings < address + size:
             strings += offset - address
             break
-    names = (
-        content[strings + value : content.index(b"\0", strings + value)] for tag, value in dynamic if tag == _DT_NEEDED
-    )
-    return Needs(interpreter, tuple(name.decode() for name in names))
+    names = [_text(content, strings + value) for tag, value in dynamic if tag == _DT_NEEDED]
+    return Needs(interpreter, tuple(names))
+
+
+def _text(content: bytes, start: int) -> str:
+    return content[start : content.index(b"\0", start)].decode()

@@ -1,5 +1,5 @@
 /* The control port. A byte pipe has no connections, so each begins with a line: "KIT-CONNECT nonce" is answered by
- * "KIT-OK nonce" and then carries one SSH connection, served by an SSH server on a socket pair (no port listens).
+ * "KIT-OK nonce"; then it carries one SSH connection, served by an SSH server on a socket pair (no port listens).
  */
 #define _GNU_SOURCE
 #include "kit.h"
@@ -65,7 +65,7 @@ static void start_server(void)
         put_text("/proc/self/oom_score_adj", "-1000");
         setenv("HOME", "/kit/home", 1);
         setenv("PATH", "/usr/sbin:/usr/bin", 1);
-        execl("/usr/sbin/dropbear", "dropbear", "-i", "-E", "-r", "/kit/hostkey", "-s", "-W", "4194304", "-I", "0", "-K",
+        execl("/usr/sbin/dropbear", "dropbear", "-i", "-r", "/kit/hostkey", "-s", "-W", "4194304", "-I", "0", "-K",
               "0", (char *)NULL);
         _exit(127);
     }
@@ -115,42 +115,55 @@ static int drain(struct flow *flow, int fd)
     return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-/* reads lines until a greeting; answers it; what follows the line stays in to_guest */
-static void await_greeting(int port)
+static void answer(int port, const char *nonce)
 {
-    char line[96];
+    char text[96];
+    size_t size = (size_t)snprintf(text, sizeof text, "KIT-OK %s\n", nonce), sent = 0;
+    while (sent < size) {
+        struct pollfd waiting = {port, POLLOUT, 0};
+        ssize_t n = write(port, text + sent, size - sent);
+        if (n > 0)
+            sent += (size_t)n;
+        else if (errno == EAGAIN || errno == EINTR)
+            poll(&waiting, 1, 1000);
+        else
+            return;
+    }
+}
+
+/* Reads lines until the first of an SSH connection that was greeted, and leaves that line in to_guest. A host that
+ * waits repeats its greeting, so the same one may come often: it is answered once. */
+static void await_connection(int port)
+{
+    char line[256], nonce[65] = "";
     size_t used = 0;
     for (;;) {
         struct pollfd waiting = {port, POLLIN, 0};
-        char byte;
-        ssize_t n = read(port, &byte, 1);
-        if (n == 1) {
-            if (byte != '\n') {
-                if (used < sizeof line - 1)
-                    line[used++] = byte;
-                else
-                    used = 0; /* noise of a dead connection */
-                continue;
-            }
-            line[used] = 0;
+        ssize_t n = read(port, line + used, 1);
+        if (n == 0) { /* the host's side is closed, and poll would say so at once, for ever */
             used = 0;
-            char *greeting = strstr(line, "KIT-CONNECT ");
-            size_t nonce = greeting ? strlen(greeting + 12) : 0;
-            if (nonce < 8 || nonce > 64)
-                continue;
-            char answer[96];
-            int size = snprintf(answer, sizeof answer, "KIT-OK %s\n", greeting + 12);
-            to_host.start = to_host.end = 0;
-            memcpy(to_host.data, answer, (size_t)size);
-            to_host.end = (size_t)size;
-            return;
-        }
-        if (n == 0) { /* the host's side is closed: poll says HUP at once, so wait a little */
-            used = 0;
+            *nonce = 0;
             usleep(20000);
-            continue;
+        } else if (n < 0) {
+            poll(&waiting, 1, 1000);
+        } else if (line[used] != '\n') {
+            if (++used == sizeof line - 1)
+                used = 0; /* noise of a dead connection */
+        } else {
+            line[used++] = 0;
+            if (*nonce && !strncmp(line, "SSH-", 4)) {
+                line[used - 1] = '\n';
+                memcpy(to_guest.data, line, used);
+                to_guest.end = used;
+                return;
+            }
+            size_t length = strlen(line);
+            if (!strncmp(line, "KIT-CONNECT ", 12) && length >= 20 && length <= 76 && strcmp(line + 12, nonce)) {
+                strcpy(nonce, line + 12);
+                answer(port, nonce);
+            }
+            used = 0;
         }
-        poll(&waiting, 1, 1000);
     }
 }
 
@@ -195,7 +208,7 @@ int channel_main(void)
     }
     for (;;) {
         start_server(); /* early: its start-up overlaps the wait for the host */
-        await_greeting(port);
+        await_connection(port);
         serve(port);
         end_server();
     }

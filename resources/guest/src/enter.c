@@ -76,7 +76,7 @@ static int request_name(const char *name, char *path, size_t size)
     return 0;
 }
 
-static struct fields decode(const char *text)
+static struct fields decode(char *text)
 {
     static char *memory;
     memory = malloc(MAX_REQUEST);
@@ -91,6 +91,7 @@ static struct fields decode(const char *text)
         unlink(path);
     } else {
         size = base64_decode(text, (uint8_t *)memory, MAX_REQUEST);
+        memset(text, 0, strlen(text)); /* the process list is no place for a command's environment */
     }
     if (size < 0)
         broken("its coding");

@@ -1,0 +1,149 @@
+"""QEMU's command line, and the second half of the initramfs: what this one machine's init must know."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import shutil
+from pathlib import Path
+
+from kitstudio.runtime.backend import SandboxError
+from kitstudio.runtime.guest.cpio import Cpio
+from kitstudio.runtime.qemu.spec import MachineSpec
+
+QEMU = "qemu-system-x86_64"
+MAX_DISKS = 184
+CONTROL_SOCKET = "control.sock"
+QMP_SOCKET = "qmp.sock"
+INITRD = "initrd"
+
+_KERNEL = (
+    "console=ttyS0 quiet panic=-1 reboot=t cryptomgr.notests 8250.nr_uarts=1 random.trust_cpu=on audit=0 "
+    "ipv6.autoconf=0"
+)
+_SANDBOX = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"
+
+
+def find_qemu() -> str:
+    """QEMU's path; ``SandboxError`` with the package's name when it is missing."""
+    found = shutil.which(QEMU)
+    if not found:
+        raise SandboxError(
+            "QEMU is not installed.", where=QEMU, remedy="Install the package qemu-system-x86, then try again."
+        )
+    return found
+
+
+def accelerator(kind: str) -> tuple[str, ...]:
+    """Arguments for ``kvm`` or ``tcg``."""
+    if kind == "kvm":
+        return ("-accel", "kvm", "-cpu", "host")
+    return ("-accel", "tcg,thread=multi", "-cpu", "max")
+
+
+def base_command(qemu: str, kind: str, memory_mib: int, cpus: int) -> list[str]:
+    """What every machine has: no default device, no network, QEMU's own sandbox, the console on standard output."""
+    return [
+        qemu,
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-sandbox", _SANDBOX),
+        *("-M", "q35,vmport=off,i8042=off,sata=off,smbus=off,usb=off", *accelerator(kind)),
+        *("-m", f"{memory_mib}M", "-smp", str(cpus)),
+        *("-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"),
+    ]
+
+
+def kernel_line(kind: str) -> str:
+    """The kernel's command line."""
+    return _KERNEL + (" tsc=reliable mitigations=off" if kind == "tcg" else "")
+
+
+def machine_command(spec: MachineSpec, qemu: str) -> tuple[str, ...]:
+    """The whole command line. Relative names lie in the machine's own folder."""
+    command = base_command(qemu, spec.accel, spec.memory_mib, spec.cpus)
+    command += ["-kernel", str(spec.guest.kernel), "-initrd", INITRD, "-append", kernel_line(spec.accel)]
+    disks = [(f"l{number}", path, True) for number, path in enumerate(spec.layers)]
+    disks += [("upper", spec.upper, False), *((disk.serial, disk.path, disk.readonly) for disk in spec.disks)]
+    if len(disks) > MAX_DISKS:
+        raise SandboxError(f"A machine can have {MAX_DISKS} layers and disks together; this one needs {len(disks)}.")
+    for number, (serial, path, readonly) in enumerate(disks):
+        command += _disk(number, serial, path, readonly)
+    command += [
+        *("-device", "virtio-serial-pci,addr=1e.0"),
+        *("-chardev", f"socket,id=control,path={CONTROL_SOCKET},server=on,wait=off"),
+        *("-device", "virtserialport,chardev=control,name=kit.control"),
+        *("-device", "virtio-balloon-pci,addr=1d.0,free-page-reporting=on,deflate-on-oom=on"),
+        *("-qmp", f"unix:{QMP_SOCKET},server=on,wait=off"),
+    ]
+    for number, share in enumerate(spec.shares):
+        access = ",readonly=on" if share.readonly else ""
+        command += [
+            "-fsdev",
+            f"local,id=share{number},path={_escape(share.host_path)},security_model=none,multidevs=remap{access}",
+            *("-device", f"virtio-9p-pci,fsdev=share{number},mount_tag={share.tag},addr=1c.{number},multifunction=on"),
+        ]
+    return tuple(command)
+
+
+def machine_initrd(spec: MachineSpec) -> bytes:
+    """The guest image's initramfs followed by this machine's configuration and keys."""
+    lines = [
+        f"hostname {spec.hostname}",
+        f"layers {len(spec.layers)}",
+        f"network {int(spec.network)}",
+        f"pids {spec.processes}",
+        f"seed {base64.b64encode(os.urandom(48)).decode().rstrip('=')}",
+    ]
+    lines += [f"disk {disk.serial} {_access(disk.readonly)} {disk.guest_path}" for disk in spec.disks]
+    lines += [f"share {share.tag} {_access(share.readonly)} {share.guest_path}" for share in spec.shares]
+    archive = Cpio()
+    archive.folder("kit/home", 0o700)
+    archive.folder("kit/home/.ssh", 0o700)
+    archive.file("kit/conf", "".join(line + "\n" for line in lines).encode(), 0o600)
+    archive.file("kit/hostkey", spec.keys.guest_key, 0o600)
+    archive.file("kit/home/.ssh/authorized_keys", spec.keys.authorized.encode(), 0o600)
+    return spec.guest.initramfs.read_bytes() + archive.finish()
+
+
+def check(spec: MachineSpec) -> None:
+    """Refuse what could not be passed on faithfully."""
+    if not spec.layers:
+        raise SandboxError("There is nothing to run: the sandbox's Kits have no layers.")
+    if spec.accel not in ("kvm", "tcg"):
+        raise SandboxError(f"There is no acceleration called {spec.accel!r}.", remedy="Use kvm or tcg.")
+    if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", spec.hostname):
+        raise SandboxError(f"{spec.hostname!r} cannot be a host name.")
+    if len(spec.shares) > 8:
+        raise SandboxError(f"A machine can have 8 shared folders; this one needs {len(spec.shares)}.")
+    names = [disk.serial for disk in spec.disks] + [share.tag for share in spec.shares]
+    for name in names:
+        if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", name) or name == "upper" or re.fullmatch(r"l\d+", name):
+            raise SandboxError(f"{name!r} cannot name a disk or a shared folder.")
+    if len(set(names)) != len(names):
+        raise SandboxError("Two disks or shared folders have the same name.")
+    for path in [disk.guest_path for disk in spec.disks] + [share.guest_path for share in spec.shares]:
+        normal = os.path.normpath(path)
+        if not path.startswith("/") or normal == "/" or normal != path.rstrip("/") or re.search(r"[\n\0]", path):
+            raise SandboxError("This is not a place where something can be mounted in a sandbox.", where=repr(path))
+    for share in spec.shares:
+        if not share.host_path.is_dir():
+            raise SandboxError("The shared folder is not there.", where=str(share.host_path))
+
+
+def _disk(number: int, serial: str, path: Path, readonly: bool) -> list[str]:
+    # eight functions a slot, from slot 2: q35 has too few slots for one disk each
+    address = f"{2 + number // 8:x}.{number % 8}"
+    flags = "readonly=on,file.locking=off" if readonly else "discard=unmap"
+    return [
+        "-drive",
+        f"if=none,id=d-{serial},file={_escape(path)},format=raw,{flags}",
+        *("-device", f"virtio-blk-pci,drive=d-{serial},serial={serial},addr={address},multifunction=on"),
+    ]
+
+
+def _access(readonly: bool) -> str:
+    return "ro" if readonly else "rw"
+
+
+def _escape(path: Path) -> str:
+    return str(path.absolute()).replace(",", ",,")
