@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from kitstudio.models.canonical import encode, encode_value
+from kitstudio.models.canonical import encode, encode_value, readable
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.relations import parse_provide
@@ -55,7 +55,8 @@ def oci_annotations(descriptor: Descriptor) -> dict[str, str]:
 def kit_annotations(descriptor: Descriptor, built_by: BuiltBy | None = None) -> dict[str, str]:
     """All annotations of a published Kit, sorted by key."""
     found = {
-        DESCRIPTOR: encode(descriptor),
+        # Characters canonical JSON leaves raw and no YAML reader takes are escaped: the annotation must decode.
+        DESCRIPTOR: readable(encode(descriptor)),
         SCHEMA_VERSION: descriptor.schema_version,
         CAPABILITIES: capability_types(descriptor),
         BUILT_BY: built_by.encode() if built_by else "",

@@ -22,6 +22,7 @@ from kitstudio.models.descriptor import (
 from kitstudio.models.errors import DescriptorError
 
 _ESCAPED = re.compile("[<>&\u2028\u2029]")
+_UNREADABLE = re.compile("[\x7f-\x9f\ufeff\ufffe\uffff]")
 _ESCAPES = {
     "<": "\\u003c",
     ">": "\\u003e",
@@ -81,7 +82,12 @@ def plain_value(descriptor: Descriptor) -> dict[str, JsonValue]:
 
 def from_value(value: Mapping[str, JsonValue], *, name: str = "") -> Descriptor:
     """The descriptor a JSON object states, under the rules of decoding."""
-    return decode(_write(dict(value)), name=name).descriptor
+    return decode(readable(_write(dict(value))), name=name).descriptor
+
+
+def readable(text: str) -> str:
+    """JSON text with the characters escaped that YAML refuses or folds; canonical JSON writes them as they are."""
+    return _UNREADABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _item(item: CapabilityItem) -> JsonValue:

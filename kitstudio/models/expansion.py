@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from kitstudio.models.canonical import encode_value, plain_value
+from kitstudio.models.canonical import encode_value, plain_value, readable
 from kitstudio.models.decode import decode_tree, tree_value
 from kitstudio.models.descriptor import Descriptor, JsonValue
 from kitstudio.models.document import Document, Node, NodeKind
@@ -40,7 +40,7 @@ def expand_create(source: Document | Descriptor, values: Mapping[str, str]) -> D
         descriptor, name, plain = source, "", plain_value(source)
     build = {arg_name for arg_name, arg in descriptor.args.items() if arg.is_build}
     phase = _Phase("create", values, lambda arg_name: arg_name not in build)
-    text = encode_value(_Create(phase).value(plain))
+    text = readable(encode_value(_Create(phase).value(plain)))
     return decode_tree(parse_tree(text, name), name)
 
 

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final
 
 from kitstudio.models.block import check_capabilities, check_published_capabilities
-from kitstudio.models.canonical import encode
+from kitstudio.models.canonical import encode, readable
 from kitstudio.models.descriptor import CapabilityGroup, Descriptor
 from kitstudio.models.document import Document, Node
 from kitstudio.models.errors import DescriptorError
@@ -71,7 +71,7 @@ def validate_descriptor(descriptor: Descriptor, form: Form) -> Report:
     except DescriptorError:
         # What JSON cannot spell is reported at its config below.
         return _judge(descriptor, form, None)
-    root = parse_tree(text) if "${{" in text else None
+    root = parse_tree(readable(text)) if "${{" in text else None
     return _judge(descriptor, form, _Bytes(text, root))
 
 
