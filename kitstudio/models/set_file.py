@@ -156,9 +156,9 @@ def set_field(text: str, key: str, value: str) -> str:
 
 def _edited(text: str, edit: Callable[[Node], list[Edit]], meant: Callable[[Descriptor], Descriptor]) -> str:
     document = parse(text)
-    expected = meant(document.descriptor)
     source = _source(text)
     result = apply(source, edit(document.root))
+    expected = meant(document.descriptor)
     try:
         found = parse(result).descriptor
     except DescriptorError as error:
@@ -190,17 +190,20 @@ def _entry(kit: ListedKit) -> JsonValue:
 
 
 def _listed(root: Node, ref: str) -> tuple[Node, int, Node]:
+    """The list, the place and the entry of a listed Kit."""
     kits = root.get("kits")
     for index, item in enumerate(kits.children if kits is not None else ()):
-        if item.kind is NodeKind.MAPPING:
-            stated = item.get("ref")
-            if kits is not None and stated is not None and stated.resolved().text == ref:
-                return kits, index, item
+        entry = item.resolved()
+        stated = entry.get("ref") if entry.kind is NodeKind.MAPPING else None
+        if kits is not None and stated is not None and stated.resolved().text == ref:
+            if entry is not item:
+                raise _cannot_edit()
+            return kits, index, item
     raise DescriptorError(f"The set does not list {ref!r}.")
 
 
 def _without(kits: tuple[ListedKit, ...], ref: str) -> list[ListedKit]:
-    index = next(i for i, kit in enumerate(kits) if kit.ref == ref)
+    index = next((i for i, kit in enumerate(kits) if kit.ref == ref), None)
     return [kit for i, kit in enumerate(kits) if i != index]
 
 
