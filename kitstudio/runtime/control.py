@@ -76,18 +76,44 @@ class Channel:
 Handler = Callable[[dict[str, Any], Channel], Awaitable[None]]
 
 
-async def serve_control(folder: Path, handler: Handler) -> asyncio.Server:
-    """Listen in ``folder``. Each connection is one request, handed to ``handler``; its errors become answers."""
+class ControlServer:
+    """Listens in a sandbox's folder; each connection is one request."""
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        channel = Channel(reader, writer)
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def start(self, folder: Path) -> None:
+        """Listen; a socket that a dead process left behind is replaced."""
+        with _ShortPath(folder) as place:
+            (folder / _SOCKET).unlink(missing_ok=True)
+            self._server = await asyncio.start_unix_server(self._connected, path=f"{place}/{_SOCKET}", limit=1 << 20)
+            os.chmod(folder / _SOCKET, 0o600)
+
+    async def close(self) -> None:
+        """Stop listening and end the conversations that are still open."""
+        if self._server is not None:
+            self._server.close()
+        conversations = list(self._open)
+        for task in conversations:
+            task.cancel()
+        await asyncio.gather(*conversations, return_exceptions=True)
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(self._converse(Channel(reader, writer)))
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+
+    async def _converse(self, channel: Channel) -> None:
+        """One request; an error becomes the answer."""
         try:
             frame = await channel.receive()
             if frame is None or frame[0] != JSON:
                 return
             request = json.loads(frame[1])
             if isinstance(request, dict):
-                await handler(request, channel)
+                await self._handler(request, channel)
         except KitStudioError as error:
             with suppress(ConnectionError):
                 await channel.send_json({"error": error_to_json(error)})
@@ -96,12 +122,6 @@ async def serve_control(folder: Path, handler: Handler) -> asyncio.Server:
         finally:
             with suppress(ConnectionError):
                 await channel.close()
-
-    with _ShortPath(folder) as place:
-        (folder / _SOCKET).unlink(missing_ok=True)
-        server = await asyncio.start_unix_server(connected, path=f"{place}/{_SOCKET}", limit=1 << 20)
-        os.chmod(folder / _SOCKET, 0o600)
-    return server
 
 
 @asynccontextmanager

@@ -186,7 +186,8 @@ async def _input(terminal: PtyTerminal, channel: Channel) -> None:
     while (frame := await channel.receive()) is not None:
         kind, payload = frame
         if kind == DATA:
-            await terminal.write(payload)
+            with suppress(SandboxError):  # the program has just ended; its last output is still to come
+                await terminal.write(payload)
         elif kind == RESIZE:
             columns, rows = _SIZE.unpack(payload)
             await terminal.resize(columns, rows)

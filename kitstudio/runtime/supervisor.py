@@ -101,7 +101,8 @@ class Supervisor:
             loop.add_signal_handler(number, self._stop.set)
         me = state.identify(os.getpid())
         self._note(state=State.STARTING, supervisor=me, machine=None, broken="", repair="", started_at=0.0)
-        server = await control.serve_control(self.folder.path, self._answer)
+        server = control.ControlServer(self._answer)
+        await server.start(self.folder.path)
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ORPHAN_SECONDS):
@@ -111,7 +112,7 @@ class Supervisor:
                 await self._watch()
         finally:
             await self._take_down()
-            server.close()
+            await server.close()
 
     async def _watch(self) -> None:
         """Wait for the end: asked for, or the machine's own, or a control connection that stays lost."""

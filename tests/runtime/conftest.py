@@ -1,0 +1,1 @@
+"""Makes the builders beside this file importable from the folders below it."""
