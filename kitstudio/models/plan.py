@@ -5,16 +5,31 @@ Pure: the services hand in what they fetched, the window and the command line re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from kitstudio.models.descriptor import Arg, Descriptor
+from kitstudio.models import review as reviews
+from kitstudio.models import surface as surfaces
+from kitstudio.models import words
+from kitstudio.models.choices import Choice as Choice
+from kitstudio.models.choices import Chosen, choose
+from kitstudio.models.compose import try_compose
+from kitstudio.models.descriptor import Arg, Capability, Descriptor, Kind, Source
+from kitstudio.models.inputs import OWN, Declared, Settled, settle
+from kitstudio.models.inputs import Input as Input
+from kitstudio.models.prepare import prepare, published_faults
 from kitstudio.models.problems import Problem as Problem
 from kitstudio.models.problems import ProblemKind as ProblemKind
 from kitstudio.models.problems import Remedy as Remedy
 from kitstudio.models.problems import RemedyKind as RemedyKind
+from kitstudio.models.reconcile import Contribution
+from kitstudio.models.remedies import Ground, with_remedies
+from kitstudio.models.remedies import Offer as Offer
+from kitstudio.models.resolve import Offers, Resolution, Unit, credential_owners, cycle_problem, resolve
 from kitstudio.models.review import Permission
+from kitstudio.models.selection import Selection
 from kitstudio.models.surface import Surface
+from kitstudio.models.validate import Form, validate_descriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +53,6 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
-    """One create-phase input of the set: where its value comes from and whether it is good."""
-
-    kit: str
-    name: str
-    arg: Arg
-    value: str | None
-    error: str = ""
-    secret: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """An optional request or group, and whether it is in. ``supported``: the runtime claims its types."""
-
-    kit: str
-    path: str
-    label: str
-    types: tuple[str, ...]
-    selected: bool
-    supported: bool
-    reason: str = ""
-    permissions: tuple[Permission, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Edge:
     """``requirer`` needs (or works with) ``provider`` by capability ``name``; why one stands above the other."""
 
@@ -79,7 +68,9 @@ class Plan:
 
     ``ordered``: composition order, workload first, then providers before those that need them (§5.3); members
     that could not be ordered follow in stated order. ``effective``: the selected, merged descriptor that is
-    enforced (§9.5), None while incoherent. ``kit_surfaces``: per reference, for attribution.
+    enforced (§9.5), None while incoherent. ``kit_surfaces``: per reference, for attribution. ``records``: per
+    reference, what was selected and skipped, and why. ``values``: per reference, every input's value as used.
+    The set's own declarations stand under the empty reference.
     """
 
     members: tuple[Member, ...] = ()
@@ -98,6 +89,8 @@ class Plan:
     permissions: tuple[Permission, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     loading: bool = False
+    records: Mapping[str, Selection] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     @property
     def coherent(self) -> bool:
@@ -106,3 +99,312 @@ class Plan:
     @property
     def launchable(self) -> bool:
         return self.coherent and not self.runtime_problems
+
+
+def plan_set(
+    document: Descriptor,
+    members: Sequence[Member],
+    *,
+    secrets: Mapping[tuple[str, str], str] | None = None,
+    set_args: Mapping[str, str] | None = None,
+    choices: Mapping[str, bool] | None = None,
+    claimed: frozenset[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    catalog_offers: Sequence[Offer] = (),
+) -> Plan:
+    """Judge a set. Never raises for bad input: what is wrong is a problem of the plan.
+
+    ``secrets``: (kit, arg) → value, kept out of the set. ``set_args``: values of the set's own args. ``choices``:
+    ``KIT#PATH`` of optional items → in or out. ``claimed``: types the runtime enforces, None when no runtime is asked.
+    ``environment``: runtime overrides, which win over what images and args set (§6.1). ``catalog_offers``: Kits that
+    could be added.
+    """
+    return _Planning(
+        document,
+        tuple({member.reference: member for member in members}.values()),
+        secrets or {},
+        set_args or {},
+        choices or {},
+        claimed,
+        environment or {},
+        tuple(catalog_offers),
+    ).plan()
+
+
+@dataclass(slots=True)
+class _Planning:
+    """The order at create: published form, args, environment, expanded form, §5.3, selection, compose, effective."""
+
+    document: Descriptor
+    members: tuple[Member, ...]
+    secrets: Mapping[tuple[str, str], str]
+    set_args: Mapping[str, str]
+    choices: Mapping[str, bool]
+    claimed: frozenset[str] | None
+    overrides: Mapping[str, str]
+    offers: tuple[Offer, ...]
+    problems: list[Problem] = field(default_factory=list)
+
+    def plan(self) -> Plan:
+        known = self._known()
+        units = [Unit(m.reference, m.descriptor, m.digest, m.args) for m in known]
+        own = self._own()
+        if own is not None:
+            units.append(Unit(OWN, own))
+        settled = self._settle(known)
+        self.problems += settled.problems
+        resolution = self._resolve(units)
+        order = [units[i].reference for i in resolution.ordered]
+        order += [unit.reference for unit in units if unit.reference not in order]
+        if OWN in order:
+            # The set's own statement is made with the whole composition in view (§9.5).
+            order.remove(OWN)
+            order.append(OWN)
+        environment = self._environment(known, order, settled)
+        prepared = self._prepare(known, own, settled, environment)
+        chosen = self._choose(known, prepared, order)
+        self.problems += credential_owners(units, [_entries(chosen.get(unit.reference)) for unit in units])
+        return self._composed(units, resolution, order, settled, environment, prepared, chosen)
+
+    def _known(self) -> list[Member]:
+        """Members whose published form is there and valid."""
+        known = []
+        for member in self.members:
+            if member.failure is not None:
+                self.problems.append(member.failure)
+            elif member.descriptor is not None:
+                faults = published_faults(member.descriptor)
+                if faults:
+                    name = words.kit_name(member.reference)
+                    message = f"The descriptor of {name} is not valid."
+                    detail = "\n".join(str(issue) for issue in faults)
+                    self.problems.append(Problem(ProblemKind.NOT_A_KIT, (member.reference,), name, message, detail))
+                else:
+                    known.append(member)
+        return known
+
+    def _own(self) -> Descriptor | None:
+        """The set's own declarations as one more contribution, None if it makes none."""
+        document = self.document
+        asks = (document.capabilities, document.provides, document.requires, document.integrates, document.conflicts)
+        if not any(asks):
+            return None
+        own = replace(document, kind=Kind.MIXIN.value, kits=(), kits_stated=False, build="", dockerfile="")
+        faults = validate_descriptor(own, Form.DECLARATIONS).errors
+        if faults:
+            detail = "\n".join(str(issue) for issue in faults)
+            message = "The set's own declarations are not valid."
+            self.problems.append(Problem(ProblemKind.MALFORMED_ENTRY, (), "", message, detail))
+            return None
+        return own
+
+    def _settle(self, known: Sequence[Member]) -> Settled:
+        create = {name: arg for name, arg in self.document.args.items() if not arg.is_build}
+        own_values = {**self.set_args, **{name: v for (kit, name), v in self.secrets.items() if kit == OWN}}
+        own = Declared(OWN, create, {name: v for name, v in own_values.items() if name in create})
+        kits = []
+        for member in known:
+            secret = {name: value for (kit, name), value in self.secrets.items() if kit == member.reference}
+            args = member.descriptor.args if member.descriptor is not None else {}
+            kits.append(Declared(member.reference, args, {**member.args, **secret}))
+        return settle(own, kits)
+
+    def _resolve(self, units: Sequence[Unit]) -> Resolution:
+        resolution = resolve(units)
+        incomplete = any(member.descriptor is None for member in self.members)
+        waiting = {ProblemKind.NO_WORKLOAD, ProblemKind.REQUIRES_MISSING, ProblemKind.EMPTY_SET}
+        found = [p for p in resolution.problems if not (incomplete and p.kind in waiting)]
+        # Ownership of credentials is judged on what is selected (§7.1.1).
+        found = [p for p in found if p.kind is not ProblemKind.SEVERAL_CREDENTIAL_OWNERS]
+        if resolution.stuck and not any(p.kind is ProblemKind.CYCLE for p in found):
+            found.append(cycle_problem(units, resolution.stuck))
+        self.problems += _collapsed(found)
+        return resolution
+
+    def _environment(self, known: Sequence[Member], order: Sequence[str], settled: Settled) -> dict[str, str]:
+        """Image variables in composition order, then args that are exported, then overrides (§6.1, §10)."""
+        by_reference = {member.reference: member for member in known}
+        env: dict[str, str] = {}
+        for position, member in enumerate(by_reference[ref] for ref in order if ref in by_reference):
+            for name, value in member.image_env.items():
+                if name == "PATH" and position and "PATH" in env:
+                    have = env["PATH"].split(":")
+                    value = ":".join([*have, *(part for part in value.split(":") if part and part not in have)])
+                env[name] = value
+        for reference in order:
+            owner = by_reference.get(reference)
+            args = owner.descriptor.args if owner is not None and owner.descriptor is not None else {}
+            env.update(_exports(args, settled.values.get(reference, {})))
+        env.update(_exports(self.document.args, settled.values.get(OWN, {})))
+        env.update(self.overrides)
+        return env
+
+    def _prepare(
+        self, known: Sequence[Member], own: Descriptor | None, settled: Settled, environment: Mapping[str, str]
+    ) -> dict[str, Descriptor]:
+        """Each Kit's effective declarations, all of them, before selection."""
+        found: dict[str, Descriptor] = {}
+        parts = [(member.reference, member.descriptor) for member in known]
+        for reference, descriptor in (*parts, (OWN, own)):
+            if descriptor is None or reference not in settled.values:
+                continue
+            made, faults = prepare(descriptor, settled.values[reference], environment)
+            if faults:
+                kits = (reference,) if reference else ()
+                who = words.kit_name(reference) if reference else "The set"
+                message = f"{who} is not valid with these inputs."
+                detail = "\n".join(str(issue) for issue in faults)
+                self.problems.append(Problem(ProblemKind.ARG, kits, "", message, detail))
+            elif made is not None:
+                found[reference] = made
+        return found
+
+    def _choose(
+        self, known: Sequence[Member], prepared: Mapping[str, Descriptor], order: Sequence[str]
+    ) -> dict[str, Chosen]:
+        lines = {member.reference: member.lines for member in known}
+        return {
+            reference: choose(reference, prepared[reference], self.choices, self.claimed, lines.get(reference))
+            for reference in order
+            if reference in prepared
+        }
+
+    def _composed(
+        self,
+        units: Sequence[Unit],
+        resolution: Resolution,
+        order: Sequence[str],
+        settled: Settled,
+        environment: Mapping[str, str],
+        prepared: Mapping[str, Descriptor],
+        chosen: Mapping[str, Chosen],
+    ) -> Plan:
+        selected = {
+            reference: _placed(part.selection.applied_to(prepared[reference]), part, reference)
+            for reference, part in chosen.items()
+        }
+        effective = self._effective(order, selected, chosen, complete=len(chosen) == len(units))
+        kit_surfaces = {reference: surfaces.project(descriptor) for reference, descriptor in selected.items()}
+        rows = [row for reference in order if reference in chosen for row in self._rows(reference, chosen[reference])]
+        surface = surfaces.project(effective) if effective is not None else surfaces.union(kit_surfaces.values())
+        workload = "" if resolution.workload is None else units[resolution.workload].reference
+        ground = Ground(tuple(member.reference for member in self.members), workload, _provider(units), self.offers)
+        return Plan(
+            members=self.members,
+            problems=with_remedies(self.problems, ground),
+            runtime_problems=tuple(p for part in chosen.values() for p in part.runtime_problems),
+            ordered=self._shown_order(order),
+            topological=tuple(units[i].reference for i in resolution.topological if units[i].reference),
+            workload=workload,
+            edges=tuple(
+                Edge(units[n.requirer].reference, units[n.provider].reference, n.name, n.integrates)
+                for n in resolution.needs
+            ),
+            inputs=settled.inputs,
+            choices=tuple(choice for part in chosen.values() for choice in part.choices),
+            effective=effective,
+            selected=selected,
+            surface=surface,
+            kit_surfaces=kit_surfaces,
+            permissions=_within(reviews.union(rows), surface),
+            environment=environment,
+            loading=any(member.loading for member in self.members),
+            records={reference: part.selection for reference, part in chosen.items()},
+            values=settled.values,
+        )
+
+    def _effective(
+        self, order: Sequence[str], selected: Mapping[str, Descriptor], chosen: Mapping[str, Chosen], *, complete: bool
+    ) -> Descriptor | None:
+        """The composed descriptor if it holds; what is in the way becomes problems."""
+        parts = [Contribution(reference, selected[reference]) for reference in order if reference in selected]
+        if not parts:
+            return None
+        composed = try_compose(parts)
+        told = {p.kind for p in self.problems}
+        for conflict in composed.conflicts:
+            owned_twice = conflict.name == CREDENTIAL and ProblemKind.SEVERAL_CREDENTIAL_OWNERS in told
+            if conflict.name == "kind" or owned_twice:
+                continue
+            kits = tuple(kit for kit in conflict.kits if kit)
+            self.problems.append(Problem(ProblemKind.MERGE, kits, conflict.name, conflict.message))
+        if composed.conflicts or not complete or any(member.descriptor is None for member in self.members):
+            return None
+        effective = replace(composed.descriptor, display_name=self.document.display_name, version=self.document.version)
+        faults = validate_descriptor(effective, Form.EFFECTIVE).errors
+        for issue in faults:
+            kits = _concerned(issue.path, effective, chosen)
+            message = f"The composed set does not hold: {issue.message}."
+            self.problems.append(Problem(ProblemKind.MERGE, kits, issue.path, message, issue.remedy))
+        return None if faults or self.problems else effective
+
+    def _rows(self, reference: str, part: Chosen) -> Iterable[Permission]:
+        optional = {path for record in part.selection.selected if record.optional for path in record.members}
+        lines = next((m.lines for m in self.members if m.reference == reference), None)
+        for item in part.selection.entries:
+            yield from reviews.entry_permissions(
+                item.entry, item.path, reference, lines, optional=item.path in optional
+            )
+
+    def _shown_order(self, order: Sequence[str]) -> tuple[str, ...]:
+        placed = [reference for reference in order if reference]
+        return (*placed, *(m.reference for m in self.members if m.reference not in placed))
+
+
+CREDENTIAL = "com.docker.sandbox/credential@1"
+
+
+def _entries(part: Chosen | None) -> tuple[Capability, ...]:
+    return tuple(item.entry for item in part.selection.entries) if part is not None else ()
+
+
+def _placed(descriptor: Descriptor, part: Chosen, reference: str) -> Descriptor:
+    """Each selected request with its place in its own Kit's descriptor, whatever its author says of its origin."""
+    entries = tuple(replace(item.entry, source=Source(reference, item.path)) for item in part.selection.entries)
+    return replace(descriptor, capabilities=entries)
+
+
+def _exports(args: Mapping[str, Arg], values: Mapping[str, str]) -> dict[str, str]:
+    return {arg.env: values[name] for name, arg in args.items() if arg.env and name in values}
+
+
+def _provider(units: Sequence[Unit]) -> Callable[[str], str]:
+    offers = Offers(units)
+
+    def provider(name: str) -> str:
+        found = offers.by_name.get(name)
+        return units[found[0][0]].reference if found else ""
+
+    return provider
+
+
+def _collapsed(problems: Iterable[Problem]) -> list[Problem]:
+    """Two bases share hundreds of packages: that is one problem, not hundreds."""
+    found: list[Problem] = []
+    told: set[tuple[str, ...]] = set()
+    for problem in problems:
+        if problem.kind is ProblemKind.SEVERAL_WORKLOADS:
+            told.add(tuple(sorted(problem.kits)))
+        if problem.kind is ProblemKind.SEVERAL_PROVIDERS and problem.name.partition("/")[0] in ("deb", "apk"):
+            key = tuple(sorted(problem.kits))
+            if key in told:
+                continue
+            told.add(key)
+        found.append(problem)
+    return found
+
+
+def _within(rows: Iterable[Permission], surface: Surface) -> tuple[Permission, ...]:
+    """Only what the surface holds: a bounded grant that another Kit has outright is not shown as a limit."""
+    held = frozenset(surfaces.facts(surface))
+    return tuple(row for row in rows if any(fact in held for fact in row.facts))
+
+
+def _concerned(path: str, effective: Descriptor, chosen: Mapping[str, Chosen]) -> tuple[str, ...]:
+    """The Kits that ask for the type an error of the composed descriptor is about."""
+    index = path.removeprefix("capabilities[").partition("]")[0]
+    if not path.startswith("capabilities[") or not index.isdigit() or int(index) >= len(effective.capabilities):
+        return ()
+    entry = effective.capabilities[int(index)]
+    type_ = entry.type if isinstance(entry, Capability) else ""
+    return tuple(ref for ref, part in chosen.items() if ref and any(e.type == type_ for e in _entries(part)))

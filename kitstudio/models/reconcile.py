@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kitstudio.models import words
 from kitstudio.models.capabilities import agent_context as context_type
 from kitstudio.models.capabilities import lifecycle as lifecycle_type
 from kitstudio.models.capabilities import lookup, network_policy_1, network_policy_2
@@ -143,7 +144,9 @@ class _Merge:
         policy = unite(typed for _, typed in asked)
         for item, typed in asked:
             if any(e.methods == () or e.paths == () for _, r in typed.phases() for e in (*r.allow, *r.deny)):
-                self._conflict((item.kit,), type_.name, f"{item.kit} states an empty list of methods or paths.")
+                self._conflict(
+                    (item.kit,), type_.name, f"{_both((item.kit,))} states an empty list of methods or paths."
+                )
         return [_joined(type_.name, type_.encode(policy), [item for item, _ in asked])]
 
     def _lifecycle(self, asked: list[tuple[Asked, Any]]) -> list[Capability]:
@@ -155,7 +158,9 @@ class _Merge:
         for item, part in parts:
             for file in part.files:
                 if holds_arg(file.path):
-                    message = f"{item.kit} writes {file.path!r}, whose place is not known before the arg is pinned."
+                    message = (
+                        f"{_both((item.kit,))} writes {file.path!r}, whose place is not known before the arg is pinned."
+                    )
                     self._conflict((item.kit,), name, message)
                     continue
                 earlier = written.setdefault(destination(file), item.kit)
@@ -183,10 +188,10 @@ class _Merge:
         legacy = [(item, part) for item, part in parts if part.filename and not part.directory]
         profile = AgentContext()
         if explicit:
-            first, profile = explicit[0]
+            owner, profile = explicit[0]
             for item, part in explicit[1:]:
                 if part.destination != profile.destination:
-                    kits = (first.kit, item.kit)
+                    kits = tuple(dict.fromkeys((owner.kit, item.kit)))
                     message = (
                         f"{_both(kits)} name different instruction files, {profile.destination} and "
                         f"{part.destination}; sets with several are newer than this app."
@@ -256,9 +261,9 @@ def _whole(config: Config) -> str:
 
 
 def _both(kits: Sequence[str]) -> str:
-    return kits[0] if len(kits) == 1 else f"{', '.join(kits[:-1])} and {kits[-1]}"
+    return words.listed([words.kit_name(kit) for kit in kits], limit=6)
 
 
 def _undecodable(asked: Asked, type_: CapabilityType[Any], error: ShapeError) -> str:
     advice = " Pin the arg it refers to." if holds_arg(asked.entry.config) else ""
-    return f"{asked.kit} states a {type_.title} that cannot be read: {error}.{advice}"
+    return f"{words.kit_name(asked.kit)} states a {type_.title} that cannot be read: {error}.{advice}"

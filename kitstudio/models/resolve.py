@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from kitstudio.models import words
 from kitstudio.models.capabilities import credential
 from kitstudio.models.capabilities.shape import ShapeError
 from kitstudio.models.descriptor import Capability, Descriptor, Kind
@@ -72,11 +73,11 @@ def resolve(units: Sequence[Unit], *, partial: bool = False) -> Resolution:
         return Resolution((), (Problem(ProblemKind.EMPTY_SET, (), "", "The set lists no Kits."),))
     bare = tuple(unit.reference for unit in units if unit.descriptor is None)
     if bare:
-        problem = Problem(ProblemKind.NOT_A_KIT, bare, "", f"{bare[0]} has no descriptor.")
+        problem = Problem(ProblemKind.NOT_A_KIT, bare, "", f"{words.kit_name(bare[0])} has no descriptor.")
         return Resolution(tuple(units), (problem,))
     offers = Offers(units)
     problems = [
-        *_workloads(units, partial),
+        *_workloads(units, offers, partial),
         *offers.problems,
         *_owners(units, offers),
         *credential_owners(units, [ordinary(unit.descriptor) for unit in units]),
@@ -95,7 +96,7 @@ def resolve(units: Sequence[Unit], *, partial: bool = False) -> Resolution:
 def cycle_problem(units: Sequence[Unit], stuck: Sequence[int]) -> Problem:
     """Kits that wait for each other; those merely behind them are named as well."""
     kits = tuple(sorted(units[i].reference for i in stuck))
-    message = f"{_names(kits)} need each other in a circle, so none of them can come first."
+    message = f"{_names(units, kits)} need each other in a circle, so none of them can come first."
     return Problem(ProblemKind.CYCLE, kits, "", message)
 
 
@@ -118,7 +119,7 @@ def credential_owners(units: Sequence[Unit], entries: Sequence[Sequence[Capabili
     for (service, phase), holders in sorted(owners.items()):
         if len(holders) > 1:
             kits = tuple(units[i].reference for i in holders)
-            message = f"{_names(kits)} both sign in to {service!r} at {phase}. One Kit can own it."
+            message = f"{_names(units, kits)} both sign in to {service!r} at {phase}. One Kit can own it."
             found.append(Problem(ProblemKind.SEVERAL_CREDENTIAL_OWNERS, kits, f"{service}/{phase}", message))
     return found
 
@@ -149,6 +150,7 @@ class Offers:
     """What the units of a set offer, by normalised name."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
+        self._names = words.kit_names([unit.reference for unit in units])
         self.by_name: dict[str, list[tuple[int, Provide]]] = {}
         self.problems: list[Problem] = []
         for index, unit in enumerate(units):
@@ -162,8 +164,12 @@ class Offers:
         """Offers of a name by units other than ``index``: no Kit answers its own need."""
         return [offer for offer in self.by_name.get(name, ()) if offer[0] != index]
 
+    def say(self, *kits: str) -> str:
+        """References in the words of a message."""
+        return words.listed([self._names[kit] for kit in kits], limit=6)
 
-def _workloads(units: Sequence[Unit], partial: bool) -> list[Problem]:
+
+def _workloads(units: Sequence[Unit], offers: Offers, partial: bool) -> list[Problem]:
     found = [unit.reference for unit in units if _kind(unit) == Kind.WORKLOAD]
     if not found and not partial:
         message = "The set has no workload: a Kit the others are put on."
@@ -173,7 +179,7 @@ def _workloads(units: Sequence[Unit], partial: bool) -> list[Problem]:
             ProblemKind.SEVERAL_WORKLOADS,
             (found[0], extra),
             "",
-            f"{found[0]} and {extra} are both workloads. A set can have one.",
+            f"{offers.say(found[0], extra)} are both workloads. A set can have one.",
         )
         for extra in found[1:]
     ]
@@ -184,7 +190,7 @@ def _owners(units: Sequence[Unit], offers: Offers) -> Iterator[Problem]:
         holders = tuple(dict.fromkeys(index for index, _ in offers.by_name[name]))
         if len(holders) > 1:
             kits = tuple(units[i].reference for i in holders)
-            message = f"{_names(kits)} both offer {shown(name)!r}. A set can have one."
+            message = f"{offers.say(*kits)} both offer {shown(name)!r}. A set can have one."
             yield Problem(ProblemKind.SEVERAL_PROVIDERS, kits, name, message)
 
 
@@ -194,17 +200,18 @@ def _requires(units: Sequence[Unit], offers: Offers) -> Iterator[Problem]:
             yield _malformed(unit, text, require)
             continue
         others = offers.others(require.name, index)
+        who, wanted = offers.say(unit.reference), words.quoted(text)
         if any(satisfies(provide, require) for _, provide in others):
             continue
         kits = (unit.reference,)
         if not others and require.name in offers.by_name:
-            message = f"{unit.reference} needs {text.strip()!r}, and only offers it itself; another Kit has to."
+            message = f"{who} needs {wanted}, and only offers it itself; another Kit has to."
             yield Problem(ProblemKind.REQUIRES_UNSATISFIED, kits, text, message)
         elif not others:
-            message = f"{unit.reference} needs {text.strip()!r}, and nothing in the set offers it."
+            message = f"{who} needs {wanted}, and nothing in the set offers it."
             yield Problem(ProblemKind.REQUIRES_MISSING, kits, text, message)
         else:
-            message = f"{unit.reference} needs {text.strip()!r}, and the set only offers {_offered(units, others)}."
+            message = f"{who} needs {wanted}, and the set only offers {_offered(units, offers, others)}."
             yield Problem(ProblemKind.REQUIRES_UNSATISFIED, kits, text, message)
 
 
@@ -215,7 +222,8 @@ def _integrates(units: Sequence[Unit], offers: Offers) -> Iterator[Problem]:
             continue
         others = offers.others(require.name, index)
         if others and not any(satisfies(provide, require) for _, provide in others):
-            message = f"{unit.reference} works with {text.strip()!r}, but the set has {_offered(units, others)}."
+            who, wanted = offers.say(unit.reference), words.quoted(text)
+            message = f"{who} works with {wanted}, but the set has {_offered(units, offers, others)}."
             yield Problem(ProblemKind.INTEGRATES_VIOLATED, (unit.reference,), text, message)
 
 
@@ -229,7 +237,8 @@ def _conflicts(units: Sequence[Unit], offers: Offers) -> Iterator[Problem]:
                 continue
             for other in dict.fromkeys(i for i, _ in offers.others(name, index)):
                 kits = (unit.reference, units[other].reference)
-                message = f"{kits[0]} cannot be in a set with {text!r}, which {kits[1]} offers."
+                who, rival = offers.say(kits[0]), offers.say(kits[1])
+                message = f"{who} cannot be in a set with {words.quoted(text)}, which {rival} offers."
                 yield Problem(ProblemKind.CONFLICT, kits, text, message)
 
 
@@ -285,7 +294,7 @@ def _parsed(units: Sequence[Unit], field_name: str) -> Iterator[tuple[int, Unit,
 
 
 def _malformed(unit: Unit, text: str, error: DescriptorError) -> Problem:
-    message = f"{unit.reference} states {text!r}, which is not well formed."
+    message = f"{words.kit_name(unit.reference)} states {words.quoted(text)}, which is not well formed."
     return Problem(ProblemKind.MALFORMED_ENTRY, (unit.reference,), "", message, detail=str(error))
 
 
@@ -293,9 +302,9 @@ def _kind(unit: Unit) -> str:
     return unit.descriptor.kind if unit.descriptor is not None else ""
 
 
-def _offered(units: Sequence[Unit], offers: Sequence[tuple[int, Provide]]) -> str:
-    spoken = [f"{shown(p.name)}{f' {p.version}' if p.version else ' without a version'}" for _, p in offers]
-    kits = _names(tuple(dict.fromkeys(units[i].reference for i, _ in offers)))
+def _offered(units: Sequence[Unit], offers: Offers, others: Sequence[tuple[int, Provide]]) -> str:
+    spoken = [f"{shown(p.name)}{f' {p.version}' if p.version else ' without a version'}" for _, p in others]
+    kits = offers.say(*dict.fromkeys(units[i].reference for i, _ in others))
     return f"{' and '.join(dict.fromkeys(spoken))} ({kits})"
 
 
@@ -304,8 +313,9 @@ def shown(name: str) -> str:
     return name.removeprefix("com.docker.kit/")
 
 
-def _names(kits: Sequence[str]) -> str:
-    return " and ".join(kits) if len(kits) < 3 else f"{', '.join(kits[:-1])} and {kits[-1]}"
+def _names(units: Sequence[Unit], kits: Sequence[str]) -> str:
+    names = words.kit_names([unit.reference for unit in units])
+    return words.listed([names.get(kit, kit) for kit in kits], limit=6)
 
 
 @lru_cache(maxsize=16384)

@@ -141,7 +141,35 @@ def split_port(text: str) -> tuple[str, str]:
     return name, port
 
 
+def kit_name(reference: str) -> str:
+    """``gh 2.73.0``: last path segment and tag of a reference."""
+    if not reference:
+        return "the set itself"
+    name, _, tag = _tail(reference).partition(":")
+    return f"{exact(name)} {exact(tag)}".strip() if name else exact(reference)
+
+
+def repository(reference: str) -> str:
+    """A reference without tag and digest: what a Kit is across its versions."""
+    bare = reference.partition("@")[0]
+    slash = bare.rfind("/")
+    colon = bare.rfind(":")
+    return bare[:colon] if colon > slash else bare
+
+
+def kit_names(references: Sequence[str]) -> dict[str, str]:
+    """A name for each reference, short where that is enough to tell them apart."""
+    shown: dict[str, list[str]] = {}
+    for reference in dict.fromkeys(references):
+        shown.setdefault(kit_name(reference), []).append(reference)
+    return {ref: name if len(refs) == 1 else exact(ref) for name, refs in shown.items() for ref in refs}
+
+
 GROUP_ORDER = {group: index for index, group in enumerate(Group)}
+
+
+def _tail(reference: str) -> str:
+    return reference.partition("@")[0].rpartition("/")[2]
 
 
 def _is_visible(char: str) -> bool:

@@ -259,17 +259,15 @@ def _grant(config: Credential, phase: str) -> Grant:
     in_sandbox = config.api_key is not None and bool(named) and not config.api_key.proxy_managed
     service = words.exact(config.service)
     if passthrough or in_sandbox:
-        sentence = f"Signs in to {service} as you; the real secret is handed into the sandbox"
-        weight = Weight.SERIOUS
+        secret, weight = "the real secret is handed into the sandbox", Weight.SERIOUS
     else:
-        sentence = f"Signs in to {service} as you; the secret itself stays outside the sandbox"
-        weight = Weight.NOTICE
+        secret, weight = "the secret itself stays outside the sandbox", Weight.NOTICE
     when = Phase.INSTALL if phase == "install" else Phase.RUNTIME
     return Grant(
         Group.CREDENTIALS,
         (_fact(config, phase),),
         words.exact(f"service {config.service}" + (f" → {named}" if named else "")),
-        f"{sentence}{words.while_phase(when)}.",
+        f"Signs in to {service} as you{words.while_phase(when)}; {secret}.",
         weight,
         when,
         at=".config",

@@ -49,7 +49,7 @@ class PortType(CapabilityType[Port]):
         return (("ports", config.key),)
 
     def describe(self, config: Port) -> Iterable[Grant]:
-        label = f", {words.quoted(config.name)}" if config.name else ""
+        label = f" ({words.quoted(config.name)})" if config.name else ""
         yield Grant(
             Group.PORTS,
             tuple(self.project(config)),
