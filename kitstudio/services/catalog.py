@@ -7,11 +7,10 @@ No request leaves before a network source is opened: ``refresh("")`` touches loc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import KitStudioError
+from kitstudio.models.plan import Offer
 from kitstudio.registry.newest import newest_tag
 from kitstudio.registry.reference import Reference, parse
 from kitstudio.registry.source import (
@@ -82,7 +81,7 @@ class Catalog:
         self._gate = asyncio.Semaphore(AT_ONCE)
         self._wanted: set[str] = set()
         self._shelves: dict[str, _Shelf] = {}
-        self._offers: dict[str, Descriptor] = {}
+        self._offers: dict[str, Offer] = {}
         self._remember(places.demo())
         for text in settings.texts(SOURCES_KEY):
             try:
@@ -99,9 +98,9 @@ class Catalog:
         """Every known card of every source, LOADING where only the repository is known."""
         return tuple(card for shelf in self._shelves.values() for card in shelf.cards.values())
 
-    def offers(self) -> Mapping[str, Descriptor]:
-        """Descriptors of the Kits fetched so far, by reference: what a proposal can draw on."""
-        return self._offers
+    def offers(self) -> tuple[Offer, ...]:
+        """The Kits fetched so far: what a proposal can draw on."""
+        return tuple(self._offers.values())
 
     async def refresh(self, source: str = "") -> None:
         """List one source again (all if empty) and fetch what its cards need."""
@@ -227,7 +226,9 @@ class Catalog:
             reading = view.read(artifact)
             card = view.card(shelf.place.id, artifact, reading)
             if reading.descriptor is not None and card.kind is not CardKind.ERROR:
-                self._offers[card.reference] = reading.descriptor
+                self._offers[card.reference] = Offer(
+                    card.reference, card.version, reading.descriptor.provides, card.kind.value
+                )
         except RegistryError as error:
             card = view.failed_card(known, error)
         finally:

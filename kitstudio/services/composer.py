@@ -265,18 +265,17 @@ class Composer:
             expanded = expanded_set(document, state)
         except DescriptorError as error:
             return replace(composition, dirty=dirty, descriptor=None, text_error=str(error), plan=Plan())
-        members = tuple(self._member(kit, state) for kit in expanded.kits)
+        members = tuple(self._member(kit) for kit in expanded.kits)
         plan = self._ground.judge(expanded, (*members, *self._pending.values()), state)
         plan = replace(plan, problems=(*plan.problems, *self._failed.values()))
         return replace(composition, dirty=dirty, descriptor=document.descriptor, text_error="", plan=plan)
 
-    def _member(self, kit: ListedKit, state: SetState) -> Member:
+    def _member(self, kit: ListedKit) -> Member:
         key = (kit.ref, kit.digest)
         if key not in self._members:
             self._members[key] = loading_member(*key)
             self._start(key, self._fetch(*key))
-        secrets = {name: value for (owner, name), value in state.secrets.items() if owner == kit.ref}
-        return replace(self._members[key], args={**kit.args, **secrets})
+        return replace(self._members[key], args=dict(kit.args))
 
     async def _fetch(self, reference: str, digest: str) -> None:
         member = await self._ground.member(reference, digest)

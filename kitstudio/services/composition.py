@@ -57,6 +57,7 @@ class JudgedPlan(Plan):
     """A plan with what it was judged from, so that it can be judged again with other choices, and be recorded."""
 
     state: SetState | None = None
+    document: Descriptor | None = None
 
 
 def read_set(path: Path) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from kitstudio.models import plan as plans
 from kitstudio.models import set_file
 from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Descriptor, Kind, ListedKit
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import Lock, LockedKit
-from kitstudio.models.plan import Member, Plan
+from kitstudio.models.plan import Member, Offer, Plan, plan_set
 from kitstudio.registry.reference import Reference, parse_location
 from kitstudio.services.composition import JudgedPlan, SetState, expanded_set
 from kitstudio.services.members import fetch_member
@@ -29,7 +28,7 @@ class Judgement:
         self,
         places: Places,
         claims: Callable[[], frozenset[str]],
-        offers: Callable[[], Mapping[str, Descriptor]],
+        offers: Callable[[], Sequence[Offer]],
     ) -> None:
         self._places = places
         self._claims = claims
@@ -55,8 +54,23 @@ class Judgement:
 
     def judge(self, descriptor: Descriptor, members: tuple[Member, ...], state: SetState) -> JudgedPlan:
         """Everything that follows from the set and what is known of its members."""
-        plan = plans.plan_set(descriptor, members)
-        return _judged(plan, state)
+        plan = plan_set(
+            descriptor,
+            members,
+            secrets=state.secrets,
+            set_args=state.set_args,
+            choices=state.choices,
+            claimed=self._claims(),
+            environment=state.environment,
+            catalog_offers=self._offers(),
+        )
+        return _judged(plan, descriptor, state)
+
+    def again(self, plan: JudgedPlan, choices: Mapping[str, bool]) -> JudgedPlan:
+        """The same set with other choices, nothing fetched."""
+        assert plan.state is not None and plan.document is not None
+        state = replace(plan.state, choices={**plan.state.choices, **choices})
+        return self.judge(plan.document, plan.members, state)
 
 
 async def relock(judgement: Judgement, lock: Lock, document: str) -> JudgedPlan:
@@ -93,5 +107,6 @@ def _listed(kit: LockedKit) -> ListedKit:
     return ListedKit(kit.reference, kit.digest, {name: value or "" for name, value in kit.args.items()})
 
 
-def _judged(plan: Plan, state: SetState) -> JudgedPlan:
-    return JudgedPlan(**{field.name: getattr(plan, field.name) for field in fields(Plan)}, state=state)
+def _judged(plan: Plan, document: Descriptor, state: SetState) -> JudgedPlan:
+    known = {field.name: getattr(plan, field.name) for field in fields(Plan)}
+    return JudgedPlan(**known, state=state, document=document)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kitstudio.models.errors import KitStudioError
@@ -76,6 +76,10 @@ class Sandboxes:
         async for name in self._backend.events():
             self._known = await self._backend.list()
             self.changed.publish(name)
+
+    def events(self) -> AsyncIterator[str]:
+        """Names of sandboxes whose status, hooks or decisions changed."""
+        return self._backend.events()
 
     def claims(self) -> frozenset[str]:
         """Capability types the backend enforces."""
@@ -172,7 +176,11 @@ class Sandboxes:
                 self._launches.pop(name, None)
                 await self._told(name)
 
-        return self._jobs.run(title, run)
+        job = self._jobs.run(title, run)
+        assert job.task is not None
+        # A job cancelled before its first step never runs the lines above.
+        job.task.add_done_callback(lambda _: self._launches.pop(name, None))
+        return job
 
     def _simple(self, name: str, title: str, work: Callable[[], Awaitable[object]]) -> Job:
         async def run(_: Job) -> object:
