@@ -10,6 +10,7 @@ import re2
 from kitstudio.models.descriptor import Arg
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.expansion import expand_build, expand_create
+from kitstudio.models.quote import quote
 from kitstudio.models.references import ARG_OPENER, references, whole_reference
 
 __all__ = [
@@ -43,7 +44,7 @@ def kit_arg_values(args: Mapping[str, Arg], values: Mapping[str, str]) -> tuple[
     for name, value in values.items():
         if args[name].is_build:
             raise DescriptorError(
-                f"The arg {name!r} was answered when the Kit was published",
+                f"The arg {quote(name)} was answered when the Kit was published",
                 where=name,
                 remedy="Leave it out, or choose a build of the Kit with the value you want.",
             )
@@ -52,7 +53,7 @@ def kit_arg_values(args: Mapping[str, Arg], values: Mapping[str, str]) -> tuple[
             exported[name] = target
         elif "${{" in value and (references(value) or ARG_OPENER.search(value)):
             raise DescriptorError(
-                f"The value of {name!r} mixes a reference with other text",
+                f"The value of {quote(name)} mixes a reference with other text",
                 where=name,
                 remedy="State a literal value, or nothing but one reference.",
             )
@@ -66,7 +67,7 @@ def check_re_export(name: str, arg: Arg, set_args: Mapping[str, Arg], target: st
     """Raise DescriptorError unless the set's declaration says at least what the Kit's says (§9.5)."""
     own = set_args.get(target)
     if own is None:
-        raise _re_export_error(name, target, f"the set does not declare {target!r}", "Declare it under args.")
+        raise _re_export_error(name, target, f"the set does not declare {quote(target)}", "Declare it under args.")
     answered = own.required or own.default is not None
     if arg.required and not answered:
         raise _re_export_error(name, target, "the Kit requires a value", "Make it required or give it a default.")
@@ -74,7 +75,7 @@ def check_re_export(name: str, arg: Arg, set_args: Mapping[str, Arg], target: st
         accepted = ", ".join(arg.enum)
         raise _re_export_error(name, target, "the Kit accepts fewer values", f"State an enum out of: {accepted}.")
     if arg.pattern and own.pattern != arg.pattern:
-        raise _re_export_error(name, target, "the Kit bounds the value", f"Restate the pattern {arg.pattern!r}.")
+        raise _re_export_error(name, target, "the Kit bounds the value", f"Restate the pattern {quote(arg.pattern)}.")
     if arg.default is not None and not answered:
         raise _re_export_error(name, target, "the Kit has a default", "Give it a default or make it required.")
 
@@ -85,13 +86,13 @@ def check_value(name: str, arg: Arg, value: str) -> None:
         if value in arg.enum:
             return
         raise DescriptorError(
-            f"The value of {name!r} is not one of the accepted ones",
+            f"The value of {quote(name)} is not one of the accepted ones",
             where=name,
             remedy=f"Accepted are: {', '.join(arg.enum)}.",
         )
     if arg.pattern and compile_pattern(f"^(?:{arg.pattern})$", name).search(value) is None:
         raise DescriptorError(
-            f"The value of {name!r} does not match its pattern", where=name, remedy=f"The pattern is {arg.pattern}"
+            f"The value of {quote(name)} does not match its pattern", where=name, remedy=f"The pattern is {arg.pattern}"
         )
 
 
@@ -101,7 +102,7 @@ def compile_pattern(pattern: str, name: str = "") -> re2._Regexp:
         return re2.compile(pattern, _options())
     except re2.error as error:
         raise DescriptorError(
-            f"The pattern of {name!r} is not an RE2 expression",
+            f"The pattern of {quote(name)} is not an RE2 expression",
             where=name,
             remedy="RE2 has no look-around, no back references and no counts over 1000.",
         ) from error
@@ -122,7 +123,9 @@ def _refuse_undeclared(args: Mapping[str, Arg], values: Mapping[str, str]) -> No
     unknown = sorted(values.keys() - args.keys())
     if unknown:
         known = ", ".join(sorted(args)) or "none"
-        raise DescriptorError(f"There is no arg {unknown[0]!r}", where=unknown[0], remedy=f"Declared args: {known}.")
+        raise DescriptorError(
+            f"There is no arg {quote(unknown[0])}", where=unknown[0], remedy=f"Declared args: {known}."
+        )
 
 
 def _resolve(args: Mapping[str, Arg], values: Mapping[str, str], *, skipped: frozenset[str]) -> dict[str, str]:
@@ -134,9 +137,11 @@ def _resolve(args: Mapping[str, Arg], values: Mapping[str, str], *, skipped: fro
             check_value(name, arg, value)
             found[name] = value
         elif arg.required:
-            raise DescriptorError(f"The arg {name!r} needs a value", where=name, remedy=arg.description)
+            raise DescriptorError(f"The arg {quote(name)} needs a value", where=name, remedy=arg.description)
     return found
 
 
 def _re_export_error(name: str, target: str, why: str, remedy: str) -> DescriptorError:
-    return DescriptorError(f"The arg {name!r} cannot be re-exported as {target!r}: {why}", where=target, remedy=remedy)
+    return DescriptorError(
+        f"The arg {quote(name)} cannot be re-exported as {quote(target)}: {why}", where=target, remedy=remedy
+    )

@@ -17,6 +17,7 @@ from kitstudio.models.capabilities.cross import (
 from kitstudio.models.capabilities.digest import config_digest
 from kitstudio.models.descriptor import Capability, CapabilityGroup, Descriptor
 from kitstudio.models.issue import Issue
+from kitstudio.models.quote import quote
 from kitstudio.models.references import holds_arg, holds_env, holds_env_key
 
 TYPE = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/[a-z0-9](?:[a-z0-9-]*[a-z0-9])?@[1-9][0-9]*")
@@ -164,5 +165,5 @@ def _malformed_type(text: str) -> tuple[str, str]:
     if not text:
         return "a request needs its type", "Write `type: com.docker.sandbox/port@1`, for example."
     if "@" not in text:
-        return f"{text!r} has no version", "A type is namespace/name@version."
-    return f"{text!r} is not a capability type", "A type is namespace/name@version in lower case."
+        return f"{quote(text)} has no version", "A type is namespace/name@version."
+    return f"{quote(text)} is not a capability type", "A type is namespace/name@version in lower case."

@@ -20,6 +20,7 @@ from kitstudio.models.descriptor import (
 )
 from kitstudio.models.document import Document, Node, NodeKind, Position
 from kitstudio.models.errors import DescriptorError
+from kitstudio.models.quote import quote
 from kitstudio.models.scalars import BINARY, BOOL, NULL, STR, Scalar, TagMismatch, resolve, short_tag
 from kitstudio.models.tree import parse_tree, place, positions, read_text
 
@@ -205,7 +206,7 @@ class _Reader:
                 if text in known:
                     found[text] = value
                 else:
-                    self.fault(key, f"{text!r} is not a field of {owner}", _suggest(text, known))
+                    self.fault(key, f"{quote(text)} is not a field of {owner}", _suggest(text, known))
         return found
 
     def merged_pairs(self, mapping: Node, depth: int = 0) -> Iterator[tuple[Node, Node]]:
@@ -373,7 +374,7 @@ def _wrong_version(version: str) -> tuple[str, str]:
         )
     if not version:
         return "schemaVersion is missing", 'Begin the descriptor with `schemaVersion: "3"`.'
-    return f'schemaVersion {version!r} is not "3"', 'State `schemaVersion: "3"`.'
+    return f'schemaVersion {quote(version)} is not "3"', 'State `schemaVersion: "3"`.'
 
 
 def _suggest(text: str, known: frozenset[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 from kitstudio.models.canonical import encode
 from kitstudio.models.descriptor import Capability, CapabilityItem, Descriptor, JsonValue
 from kitstudio.models.errors import DescriptorError
+from kitstudio.models.quote import quote
 from kitstudio.models.references import ARG_OPENER, ENV_OPENER, ENV_REFERENCE
 
 MAX_BYTES: Final = 524_288
@@ -82,9 +83,9 @@ class _Expansion:
     def variable(self, name: str, path: str) -> str:
         value = self.env.get(name)
         if value is None:
-            raise DescriptorError(f"The environment has no variable {name!r}", where=path)
+            raise DescriptorError(f"The environment has no variable {quote(name)}", where=path)
         if "\0" in value or ("${{" in value and (ARG_OPENER.search(value) or ENV_OPENER.search(value))):
             raise DescriptorError(
-                f"The variable {name!r} holds a NUL or a Kit placeholder and cannot be filled in", where=path
+                f"The variable {quote(name)} holds a NUL or a Kit placeholder and cannot be filled in", where=path
             )
         return value

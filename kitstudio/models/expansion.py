@@ -15,6 +15,7 @@ from kitstudio.models.decode import decode_tree, tree_value
 from kitstudio.models.descriptor import Descriptor, JsonValue
 from kitstudio.models.document import Document, Node, NodeKind
 from kitstudio.models.errors import DescriptorError
+from kitstudio.models.quote import quote
 from kitstudio.models.references import ARG_REFERENCE, ENV_OPENER, ENV_REFERENCE, whole_reference
 from kitstudio.models.tree import parse_tree, refuse_duplicate_keys
 
@@ -29,7 +30,7 @@ def expand_build(document: Document, values: Mapping[str, str]) -> Descriptor:
     """The descriptor with every reference to a build-phase arg replaced. ``values``: resolved values by name."""
     owned = {name for name, arg in document.descriptor.args.items() if arg.is_build}
     root = _Build(_Phase("build", values, owned.__contains__)).node(document.root)
-    return decode_tree(root, document.name)
+    return _decoded(lambda: decode_tree(root, document.name), document.name)
 
 
 def expand_create(source: Document | Descriptor, values: Mapping[str, str]) -> Descriptor:
@@ -41,7 +42,20 @@ def expand_create(source: Document | Descriptor, values: Mapping[str, str]) -> D
     build = {arg_name for arg_name, arg in descriptor.args.items() if arg.is_build}
     phase = _Phase("create", values, lambda arg_name: arg_name not in build)
     text = readable(encode_value(_Create(phase).value(plain)))
-    return decode_tree(parse_tree(text, name), name)
+    return _decoded(lambda: decode_tree(parse_tree(text, name), name), name)
+
+
+def _decoded(decode: Callable[[], Descriptor], name: str) -> Descriptor:
+    try:
+        return decode()
+    except DescriptorError:
+        # The cause may repeat a value, and a value may be a secret: neither text nor chain goes on.
+        pass
+    raise DescriptorError(
+        "The descriptor does not decode once args are filled in",
+        where=name,
+        remedy="A value does not fit where it is used: a number or true where only text can stand, for example.",
+    )
 
 
 def adopt_type(text: str) -> str | int | float | bool:
@@ -68,7 +82,7 @@ class _Phase:
         value = self.values.get(name)
         if value is None:
             raise DescriptorError(
-                f"The {self.label}-phase arg {name!r} is referred to and has no value",
+                f"The {self.label}-phase arg {quote(name)} is referred to and has no value",
                 where=name,
                 remedy="Supply a value, or give the arg a default.",
             )
@@ -139,7 +153,7 @@ class _Create:
         for key, item in value.items():
             name = self.phase.substitute_guarded(key) if isinstance(key, str) else key
             if name in found:
-                raise DescriptorError(f"Two keys become {name!r} when args are filled in")
+                raise DescriptorError("Two keys become one when args are filled in")
             if is_volume and key == "config" and isinstance(item, dict):
                 found[name] = self.volume_config(item)
             else:
@@ -151,7 +165,7 @@ class _Create:
         for key, item in config.items():
             name = self.phase.substitute_guarded(key) if isinstance(key, str) else key
             if name in found:
-                raise DescriptorError(f"Two keys become {name!r} when args are filled in")
+                raise DescriptorError("Two keys become one when args are filled in")
             found[name] = self.value(item, typed=name not in _KEPT_AS_TEXT)
         return found
 

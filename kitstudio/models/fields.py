@@ -11,6 +11,7 @@ from kitstudio.models.descriptor import Arg, Descriptor, ListedKit
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.image_reference import check_reference, stated_digest
 from kitstudio.models.issue import Issue
+from kitstudio.models.quote import quote
 from kitstudio.models.references import NAME, holds_arg, references
 from kitstudio.models.relations import parse_conflict, parse_provide, parse_require
 from kitstudio.models.versions import is_version, trim
@@ -33,7 +34,7 @@ def check_relations(descriptor: Descriptor) -> Iterator[Issue]:
     """``version`` and the four lists of relations."""
     if descriptor.version and not holds_arg(descriptor.version) and not is_version(trim(descriptor.version)):
         remedy = "A version is digits and dots such as 2.98.0, without a leading v."
-        yield Issue("version", f"{descriptor.version!r} is not a version", remedy)
+        yield Issue("version", f"{quote(descriptor.version)} is not a version", remedy)
     for index, entry in enumerate(descriptor.provides):
         if not holds_arg(entry):
             yield from _parsed(parse_provide, entry, f"provides[{index}]")
@@ -89,7 +90,7 @@ def _check_kit(kit: ListedKit, path: str, descriptor: Descriptor, seen: set[str]
         if arg is not None and not arg.is_build:
             yield Issue(
                 f"{path}.ref",
-                f"{name!r} is answered at create, too late to choose a Kit",
+                f"{quote(name)} is answered at create, too late to choose a Kit",
                 "Give the arg a buildArg, or write the reference out.",
             )
     if trim(kit.ref) and not names:
@@ -101,18 +102,18 @@ def _check_kit(kit: ListedKit, path: str, descriptor: Descriptor, seen: set[str]
             if inside and kit.digest and inside != kit.digest:
                 yield Issue(f"{path}.digest", "the digest differs from the one inside ref", "Keep one of the two.")
     if kit.ref in seen and trim(kit.ref):
-        yield Issue(f"{path}.ref", f"{kit.ref!r} is listed twice", "Keep one entry.")
+        yield Issue(f"{path}.ref", f"{quote(kit.ref)} is listed twice", "Keep one entry.")
     seen.add(kit.ref)
     for name in sorted(kit.args):
         if not NAME.fullmatch(name):
-            yield Issue(f"{path}.args", f"{name!r} cannot be the name of an arg")
+            yield Issue(f"{path}.args", f"{quote(name)} cannot be the name of an arg")
 
 
 def _check_arg(name: str, arg: Arg) -> Iterator[Issue]:
     path = f"args.{name}"
     charset = "Use letters, digits and underscores, not beginning with a digit."
     if not NAME.fullmatch(name):
-        yield Issue(path, f"{name!r} cannot be the name of an arg", charset)
+        yield Issue(path, f"{quote(name)} cannot be the name of an arg", charset)
     if arg.required and arg.default is not None:
         yield Issue(path, "a required arg has no default", "Keep one of the two.")
     if arg.enum and arg.pattern:
@@ -122,9 +123,9 @@ def _check_arg(name: str, arg: Arg) -> Iterator[Issue]:
     if arg.env and arg.build_arg:
         yield Issue(path, "env and buildArg exclude each other: an arg resolves in one phase", "Keep one of the two.")
     if arg.env and not NAME.fullmatch(arg.env):
-        yield Issue(f"{path}.env", f"{arg.env!r} cannot be the name of a variable", charset)
+        yield Issue(f"{path}.env", f"{quote(arg.env)} cannot be the name of a variable", charset)
     if arg.build_arg and not NAME.fullmatch(arg.build_arg):
-        yield Issue(f"{path}.buildArg", f"{arg.build_arg!r} cannot be the name of a build argument", charset)
+        yield Issue(f"{path}.buildArg", f"{quote(arg.build_arg)} cannot be the name of a build argument", charset)
 
 
 def _parsed(parse: Callable[[str], object], text: str, path: str) -> Iterator[Issue]:
@@ -139,7 +140,7 @@ def _wrong_kind(kind: str) -> tuple[str, str]:
         return "kind is missing", "State `kind: workload`, `kind: mixin` or `kind: set`."
     if kind == "sandbox":
         return "'sandbox' is the old name of this kind", "Write `kind: workload`."
-    return f"{kind!r} is not a kind", "A Kit is a workload, a mixin or a set."
+    return f"{quote(kind)} is not a kind", "A Kit is a workload, a mixin or a set."
 
 
 def _is_https(url: str) -> bool:

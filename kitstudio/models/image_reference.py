@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from kitstudio.models.quote import quote
+
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _DOMAIN = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?:[a-fA-F0-9:]+)\])(?::[0-9]+)?")
@@ -28,21 +30,21 @@ def check_reference(text: str) -> str:
         return "64 hex digits alone are no reference"
     name, at, digest = text.partition("@")
     if at and not _is_digest(digest):
-        return f"{digest!r} is not a digest"
+        return f"{quote(digest)} is not a digest"
     last = name.rfind("/")
     colon = name.rfind(":")
     if colon > last:
         if not _TAG.fullmatch(name[colon + 1 :]):
-            return f"{name[colon + 1 :]!r} is not a tag"
+            return f"{quote(name[colon + 1 :])} is not a tag"
         name = name[:colon]
     domain, slash, path = name.partition("/")
     if slash and _is_domain(domain):
         if not _DOMAIN.fullmatch(domain):
-            return f"{domain!r} is not a registry"
+            return f"{quote(domain)} is not a registry"
     else:
         path = name if "/" in name else f"library/{name}"
     if not _PATH.fullmatch(path):
-        return f"{path!r} is not the name of a repository"
+        return f"{quote(path)} is not the name of a repository"
     if len(path) > _LONGEST_NAME:
         return f"a repository name has at most {_LONGEST_NAME} characters"
     return ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kitstudio.models.document import Node
+from kitstudio.models.quote import quote
 
 _SPECIAL: dict[str, bool | float | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -77,7 +78,7 @@ def resolve(node: Node) -> tuple[str, Scalar]:
         return found, value
     if tag == FLOAT and found == INT and isinstance(value, int):
         return FLOAT, float(value)
-    raise TagMismatch(f"{text!r} is not a value of the tag {tag}")
+    raise TagMismatch(f"{quote(text)} is not a value of the tag {tag}")
 
 
 def resolve_plain(text: str) -> tuple[str, Scalar]:

@@ -14,6 +14,7 @@ from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Descriptor, JsonValue, Kind, ListedKit
 from kitstudio.models.document import Document, Node, NodeKind
 from kitstudio.models.errors import DescriptorError
+from kitstudio.models.quote import quote
 from kitstudio.models.splice import Edit, append, apply, drop, put, remove
 from kitstudio.models.yaml_text import block, quoted
 
@@ -199,7 +200,7 @@ def _listed(root: Node, ref: str) -> tuple[Node, int, Node]:
             if entry is not item:
                 raise _cannot_edit()
             return kits, index, item
-    raise DescriptorError(f"The set does not list {ref!r}.")
+    raise DescriptorError(f"The set does not list {quote(ref)}.")
 
 
 def _without(kits: tuple[ListedKit, ...], ref: str) -> list[ListedKit]:
@@ -210,7 +211,7 @@ def _without(kits: tuple[ListedKit, ...], ref: str) -> list[ListedKit]:
 def _changed(old: Descriptor, ref: str, change: Callable[[ListedKit], ListedKit]) -> Descriptor:
     index = next((i for i, kit in enumerate(old.kits) if kit.ref == ref), None)
     if index is None:
-        raise DescriptorError(f"The set does not list {ref!r}.")
+        raise DescriptorError(f"The set does not list {quote(ref)}.")
     return replace(old, kits=(*old.kits[:index], change(old.kits[index]), *old.kits[index + 1 :]))
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 import codecs
 import re
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import yaml
 from yaml._yaml import CParser
 
 from kitstudio.models.document import LINE_BREAK, Node, NodeKind, Position
 from kitstudio.models.errors import DescriptorError
+from kitstudio.models.quote import quote
 
 MAX_TEXT = 4 * 1024 * 1024
 """Characters: what a registry accepts as a manifest. The descriptor's own budget (§9.4) is far below."""
@@ -26,6 +27,10 @@ MAX_DEPTH = 1000
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * MAX_DEPTH))
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
+_LONGEST_PATHS = 16 * 1024 * 1024
+_Path: TypeAlias = "tuple[()] | tuple[_Path, str | int]"
+"""A path as links to its parts: joined only where it is needed."""
+
 _ESCAPED_SLASH = re.compile(r'"(?:[^\\]|\\[^/])*?\\/', re.DOTALL)
 
 
@@ -81,39 +86,61 @@ def offset_position(text: str, offset: int) -> Position:
 
 
 def positions(root: Node) -> dict[str, Position]:
-    """Dotted path → start of the value. Aliases are not entered; a merge key is a segment ``<<`` (§11)."""
+    """Dotted path → start of the value. Aliases are not entered; a merge key is a segment ``<<`` (§11).
+
+    A hostile document can have paths far longer than itself: beyond a budget, elements go without, and a look-up
+    falls back to what contains them.
+    """
     found: dict[str, Position] = {}
     waiting: list[tuple[str, Node]] = [("", root)]
+    budget = _LONGEST_PATHS
     while waiting:
         path, node = waiting.pop()
         found[path] = Position(node.line, node.column)
+        children = node.children
+        if not children:
+            continue
+        budget -= (len(path) + 8) * len(children)
+        if budget < 0:
+            continue
         if node.kind is NodeKind.MAPPING:
-            children = node.children
             prefix = path + "." if path else ""
-            for index in range(0, len(children), 2):
-                waiting.append((prefix + children[index].resolved().text, children[index + 1]))
-        elif node.kind is NodeKind.SEQUENCE:
-            waiting.extend((f"{path}[{index}]", child) for index, child in enumerate(node.children))
+            walk = iter(children)
+            waiting.extend((prefix + key.resolved().text, value) for key, value in zip(walk, walk, strict=True))
+        else:
+            waiting.extend((f"{path}[{index}]", child) for index, child in enumerate(children))
     return found
 
 
-def scalars(root: Node) -> Iterator[tuple[str, Node, bool]]:
-    """(path, scalar, is a key) of every scalar and key in document order; a key has its value's path."""
-    waiting: list[tuple[str, Node, bool]] = [("", root, False)]
+def holders(root: Node, found_in: Callable[[str], Iterable[str]]) -> dict[str, list[str]]:
+    """What ``found_in`` finds in each scalar and key → their paths, in document order; a key has its value's path."""
+    found: dict[str, list[str]] = {}
+    waiting: list[tuple[_Path, Node]] = [((), root)]
     while waiting:
-        path, node, is_key = waiting.pop()
+        path, node = waiting.pop()
         if node.kind is NodeKind.SCALAR:
-            yield path, node, is_key
+            if "${{" in node.text:
+                for name in dict.fromkeys(found_in(node.text)):
+                    found.setdefault(name, []).append(_joined(path))
         elif node.kind is NodeKind.SEQUENCE:
             count = len(node.children)
-            waiting.extend((f"{path}[{i}]", node.children[i], False) for i in range(count - 1, -1, -1))
+            waiting.extend(((path, i), node.children[i]) for i in range(count - 1, -1, -1))
         elif node.kind is NodeKind.MAPPING:
-            prefix = path + "." if path else ""
             for index in range(len(node.children) - 2, -1, -2):
                 key, value = node.children[index], node.children[index + 1]
-                below = prefix + key.resolved().text
-                waiting.append((below, value, False))
-                waiting.append((below, key, True))
+                below = (path, key.resolved().text)
+                waiting.append((below, value))
+                waiting.append((below, key))
+    return found
+
+
+def _joined(path: _Path) -> str:
+    segments: list[str | int] = []
+    while path:
+        path, segment = path
+        segments.append(segment)
+    text = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in reversed(segments))
+    return text.removeprefix(".")
 
 
 def refuse_duplicate_keys(mapping: Node, name: str) -> None:
@@ -126,7 +153,7 @@ def refuse_duplicate_keys(mapping: Node, name: str) -> None:
             raise DescriptorError("A list or map cannot be a key.", where=place(name, children[index]))
         if key.text in seen:
             raise DescriptorError(
-                f"The key {key.text!r} is stated twice.",
+                f"The key {quote(key.text)} is stated twice.",
                 where=place(name, children[index]),
                 remedy="Keep one of the two; keys compare by their text.",
             )
@@ -227,9 +254,9 @@ def _build(parser: CParser, text: str, name: str) -> Node:
             target = anchors.get(event.anchor)
             here = Position(start.line + 1, start.column + 1)
             if target is None:
-                raise DescriptorError(f"The anchor {event.anchor!r} is not known here.", where=place(name, here))
+                raise DescriptorError(f"The anchor {quote(event.anchor)} is not known here.", where=place(name, here))
             if id(target) in unfinished:
-                raise DescriptorError(f"The anchor {event.anchor!r} contains itself.", where=place(name, here))
+                raise DescriptorError(f"The anchor {quote(event.anchor)} contains itself.", where=place(name, here))
             alias = Node(NodeKind.ALIAS, here.line, here.column, start.index, event.end_mark.index, text=event.anchor)
             alias.target = target
             aliased = True

@@ -6,7 +6,8 @@ fields around it in ``fields``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -18,6 +19,7 @@ from kitstudio.models.document import Document, Node
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.fields import check_args, check_kits, check_recipe, check_relations, check_top
 from kitstudio.models.issue import Issue
+from kitstudio.models.quote import quote
 from kitstudio.models.references import (
     ARG_REFERENCE,
     holds_arg,
@@ -26,12 +28,13 @@ from kitstudio.models.references import (
     references,
 )
 from kitstudio.models.relations import parse_provide
-from kitstudio.models.tree import parse_tree, scalars
+from kitstudio.models.tree import holders, parse_tree
 
-__all__ = ["Form", "Issue", "Report", "validate", "validate_descriptor"]
+__all__ = ["Form", "Issue", "Report", "redacted", "validate", "validate_descriptor"]
 
 MAX_BYTES: Final = 524_288
 """A descriptor over this is refused (§9.4)."""
+_DECLARATION: Final = re.compile(r"capabilities\[[0-9]+\](?:\.group\.capabilities\[[0-9]+\])?|[a-z]+(?:\[[0-9]+\])?")
 WARN_BYTES: Final = 65_536
 """A descriptor over this is warned about (§9.4)."""
 
@@ -75,6 +78,16 @@ def validate_descriptor(descriptor: Descriptor, form: Form) -> Report:
     return _judge(descriptor, form, _Bytes(text, root))
 
 
+def redacted(issues: Iterable[Issue]) -> tuple[Issue, ...]:
+    """Findings after values were filled in: which declaration, and nothing a value could be read from (§6.1)."""
+    found: dict[str, Issue] = {}
+    for issue in issues:
+        place = _DECLARATION.match(issue.path)
+        path = place[0] if place else ""
+        found.setdefault(path, Issue(path, "not valid once arguments and environment are filled in"))
+    return tuple(found.values())
+
+
 @dataclass(frozen=True, slots=True)
 class _Bytes:
     """The text that is judged with its tree; no tree when the text holds no placeholder."""
@@ -82,13 +95,9 @@ class _Bytes:
     text: str
     root: Node | None
 
-    def holders(self, name: str) -> Iterable[str]:
-        """Paths of the scalars and keys that refer to an arg, in document order."""
-        if self.root is None:
-            return
-        for path, node, _ in scalars(self.root):
-            if "${{" in node.text and name in ARG_REFERENCE.findall(node.text):
-                yield path
+    def holders(self) -> Mapping[str, list[str]]:
+        """Arg → paths of the scalars and keys that refer to it."""
+        return {} if self.root is None else holders(self.root, ARG_REFERENCE.findall)
 
 
 def _judge(descriptor: Descriptor, form: Form, raw: _Bytes | None) -> Report:
@@ -130,21 +139,19 @@ def _check_size(text: str, errors: list[Issue], warnings: list[Issue]) -> None:
 
 
 def _check_declared(descriptor: Descriptor, raw: _Bytes) -> Iterable[Issue]:
-    for name in references(raw.text):
-        if name not in descriptor.args:
-            message = f"the arg {name!r} is referred to and not declared"
-            yield from _at_holders(raw, name, message, "Declare it under args, or correct the name.")
+    names = [name for name in references(raw.text) if name not in descriptor.args]
+    held = raw.holders() if names else {}
+    for name in names:
+        message = f"the arg {quote(name)} is referred to and not declared"
+        yield from _at_holders(held, name, message, "Declare it under args, or correct the name.")
 
 
-def _at_holders(
-    raw: _Bytes, name: str, message: str, remedy: str, left_out: Callable[[str], bool] = lambda path: False
-) -> Iterable[Issue]:
-    paths = list(raw.holders(name))
+def _at_holders(held: Mapping[str, list[str]], name: str, message: str, remedy: str) -> Iterable[Issue]:
+    paths = held.get(name)
     if not paths:
         yield Issue("", f"{message} (in a comment or a later document)", remedy)
-    for path in paths:
-        if not left_out(path):
-            yield Issue(path, message, remedy)
+    for path in paths or ():
+        yield Issue(path, message, remedy)
 
 
 def _published_extras(descriptor: Descriptor, raw: _Bytes | None) -> Iterable[Issue]:
@@ -159,14 +166,11 @@ def _published_extras(descriptor: Descriptor, raw: _Bytes | None) -> Iterable[Is
             if not holds_arg(entry) and _is_unversioned(entry):
                 yield Issue(
                     f"provides[{index}]",
-                    f"{entry!r} has no version, and the descriptor has none either",
+                    f"{quote(entry)} has no version, and the descriptor has none either",
                     "State `version:`, or write the entry as name@version.",
                 )
-    for name in references(raw.text) if raw else ():
-        arg = descriptor.args.get(name)
-        if raw and arg is not None and arg.is_build:
-            message = f"the build-phase arg {name!r} is still referred to"
-            yield from _at_holders(raw, name, message, "Publish with the arg's value.", _is_reported_elsewhere)
+    if raw is not None:
+        yield from _check_no_build_references(descriptor, raw)
     if descriptor.kind == "set":
         yield Issue("kind", "a published Kit is a workload or a mixin, never a set", "Publish the set: it is merged.")
     for index, kit in enumerate(descriptor.kits):
@@ -174,6 +178,16 @@ def _published_extras(descriptor: Descriptor, raw: _Bytes | None) -> Iterable[Is
             yield Issue(f"kits[{index}].ref", "a published reference still holds an arg reference")
         if not kit.digest:
             yield Issue(f"kits[{index}].digest", "a published set pins every Kit by digest")
+
+
+def _check_no_build_references(descriptor: Descriptor, raw: _Bytes) -> Iterable[Issue]:
+    names = [name for name in references(raw.text) if name in descriptor.args and descriptor.args[name].is_build]
+    held = raw.holders() if names else {}
+    for name in names:
+        message = f"the build-phase arg {quote(name)} is still referred to"
+        for issue in _at_holders(held, name, message, "Publish with the arg's value."):
+            if not _is_reported_elsewhere(issue.path):
+                yield issue
 
 
 def _is_reported_elsewhere(path: str) -> bool:
