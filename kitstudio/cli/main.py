@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.output import DONE, FAILED, REFUSED, USAGE, Output, RefusedError, UsageError, close_quietly
@@ -22,12 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Run:
-    """What a command works with. ``studio`` opens the home on first use and is closed by main."""
+    """What a command works with. ``studio`` opens the home on first use and is closed by main.
+
+    ``command``: the words behind ``--``. ``code`` and ``findings``: what the gate said, for the command's answer.
+    """
 
     args: argparse.Namespace
     output: Output
     options: Options
     command: tuple[str, ...] = ()
+    code: int = DONE
+    findings: list[dict[str, object]] = field(default_factory=list)
     _studio: Studio | None = None
 
     async def studio(self) -> Studio:

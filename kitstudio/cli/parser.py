@@ -4,6 +4,8 @@ so that ``--help`` costs nothing."""
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -18,6 +20,12 @@ class Parser(argparse.ArgumentParser):
     """argparse that raises instead of leaving, so that main decides how an error is told."""
 
     def error(self, message: str) -> NoReturn:
+        unknown = re.match(r"argument COMMAND: invalid choice: (.*?) \(choose from (.*)\)", message)
+        if unknown:
+            near = difflib.get_close_matches(unknown[1].strip("'"), re.findall(r"[a-z]+", unknown[2]), 1)
+            hint = f"Did you mean “{near[0]}”? " if near else ""
+            message = f"There is no command {unknown[1]}"
+            raise UsageError(f"{message}.", remedy=f"{hint}See “{self.prog} --help”.")
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", where=self.prog, remedy=f"See “{self.prog} --help”.")
 
 

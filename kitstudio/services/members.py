@@ -51,8 +51,8 @@ def failure(reference: str, error: KitStudioError) -> Problem:
         kind = ProblemKind.NOT_A_KIT
     else:
         kind, remedies = ProblemKind.UNREACHABLE, (retry, remove)
-    detail = " ".join(part for part in (error.where, error.remedy) if part)
-    return Problem(kind, (reference,), name, f"{name}: {error.what}", detail, remedies)
+    place = f"{error.where}: " if error.where not in ("", reference) else ""
+    return Problem(kind, (reference,), name, f"{name}: {error.what}", f"{place}{error.remedy}".strip(), remedies)
 
 
 def loading_member(reference: str, digest: str = "") -> Member:

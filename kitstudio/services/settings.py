@@ -88,6 +88,10 @@ class Settings:
         """Every key, sorted; of the window's own state only what is kept."""
         return tuple(sorted({*KEYS, *self._values}))
 
+    def names(self) -> tuple[str, ...]:
+        """``keys`` under a name that no reader takes for a dictionary's."""
+        return self.keys()
+
     def describe(self, key: str) -> str:
         """One line on what the key is for."""
         return _known(key).about

@@ -1,0 +1,156 @@
+"""The gate on the command line: approve and history. Nothing is approved that a person did not say yes to."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from kitstudio.cli.compose import compose, lock_name
+from kitstudio.cli.output import DONE, FAILED, REFUSED, Output, ask, interactive
+from kitstudio.models import lock as locks
+from kitstudio.models.lock import ApprovedLock
+from kitstudio.models.plan import Problem
+from kitstudio.models.review import Finding, Review, Weight
+from kitstudio.services.approvals import record_json
+from kitstudio.services.findings import finding_json, problem_json
+from kitstudio.services.home import write_atomic
+
+if TYPE_CHECKING:
+    from kitstudio.cli.main import Run
+    from kitstudio.services.approvals import Request
+    from kitstudio.services.composer import Composer
+
+
+async def approve(run: Run) -> int:
+    """Decide, and on yes write ``locks/NAME.json``."""
+    composer = await compose(run)
+    name = lock_name(composer, composer.value.plan, run.args.name)
+    approved = await decide(run, composer, name)
+    if approved is None:
+        return run.code
+    studio = await run.studio()
+    if run.args.export:
+        record = next(r for r in studio.approvals.history() if r.lock_sha256 == approved.sha256 and r.answer != "kept")
+        studio.approvals.export(record, run.args.export)
+        run.output.note(f"The record is in {run.args.export}.")
+    run.output.document({"approved": True, "widenings": run.findings, "lock": json.loads(locks.encode(approved.lock))})
+    run.output.say(f"Approved: {name}, lock {approved.sha256[:12]}….")
+    return DONE
+
+
+async def history(run: Run) -> int:
+    """Approval records, newest first."""
+    studio = await run.studio()
+    records = studio.approvals.history()
+    lines = [json.dumps(record_json(record), ensure_ascii=False) for record in records]
+    if run.args.export:
+        write_atomic(run.args.export.absolute(), "".join(f"{line}\n" for line in lines).encode(), mode=0o644)
+        run.output.note(f"{len(lines)} records are in {run.args.export}.")
+    for record in records:
+        run.output.line(record_json(record))
+    if not run.output.as_json:
+        run.output.table((_when(r.time), r.user, r.name, r.answer, r.title) for r in records)
+    if not records:
+        run.output.note("Nothing was decided yet.")
+    return DONE
+
+
+async def decide(run: Run, composer: Composer, name: str) -> ApprovedLock | None:
+    """Bring a set through the gate. None: refused or failed, told, with ``run.code`` set."""
+    studio = await run.studio()
+    plan = composer.value.plan
+    if not plan.coherent or not plan.launchable:
+        problems = plan.problems or plan.runtime_problems
+        run.output.document({"approved": False, "widenings": [], "lock": None, "problems": _problems(problems)})
+        tell_problems(run.output, problems)
+        run.code = FAILED if plan.problems else REFUSED
+        return None
+    if why := studio.approvals.tampered(name):
+        run.output.note(f"warning: {why}")
+    request = studio.approvals.request(name, plan)
+    run.findings = [finding_json(finding) for finding in request.review.findings]
+    if run.args.approve_from:
+        return studio.approvals.approve_from(request, run.args.approve_from)
+    findings = request.review.findings
+    if not findings:
+        return studio.approvals.approve(request, frozenset())
+    tell_review(run.output, request.review)
+    accepted = _accepted(run, request)
+    if accepted is None:
+        run.output.document({"approved": False, "widenings": run.findings, "lock": None})
+        run.code = REFUSED
+        return None
+    return studio.approvals.approve(request, accepted)
+
+
+def tell_review(output: Output, review: Review) -> None:
+    """The findings in words, heaviest first."""
+    counts = ", ".join(f"{n} {weight.name.lower()}" for weight, n in review.counts().items())
+    output.say(f"{review.title}: {counts}.")
+    for finding in review.findings:
+        permission = finding.permission
+        optional = ", optional" if permission.optional else ""
+        output.say(f"\n  {finding.weight.name.capitalize()}. {permission.sentence}")
+        output.say(f"    {permission.entry}  ({permission.phase.value}{optional})")
+        for asker in permission.askers:
+            line = f", line {asker.line}" if asker.line else ""
+            reason = f"; the Kit says: “{asker.reason}”" if asker.reason else ""
+            output.say(f"    asked by {asker.kit}{line}{reason}")
+        if finding.weight is Weight.CRITICAL:
+            output.say(f"    accept with --accept '{finding.key}'")
+    for change in review.uncounted:
+        output.say(f"\n  Also changed, not counted by the specification: {change.sentence}")
+    output.say()
+
+
+def tell_problems(output: Output, problems: tuple[Problem, ...] | list[Problem]) -> None:
+    """What is wrong with a set, one paragraph each, with what would help."""
+    for problem in problems:
+        output.say(f"{problem.kind.value}: {problem.message}")
+        if problem.detail:
+            output.say(f"  {problem.detail}")
+        for remedy in problem.remedies:
+            output.say(f"  – {remedy.label}")
+
+
+def _accepted(run: Run, request: Request) -> frozenset[str] | None:
+    """Keys of what was said yes to, None if something was not: by flags, else asked on a terminal."""
+    stated = frozenset(run.args.accept)
+    known = {key for finding in request.review.findings for key in _keys(finding)}
+    for key in stated - known:
+        run.output.note(f"warning: nothing here asks for {key}")
+    open_ones = [
+        finding
+        for finding in request.review.findings
+        if not stated & _keys(finding) and not (run.args.yes and finding.weight is not Weight.CRITICAL)
+    ]
+    if not open_ones:
+        return frozenset(finding.key for finding in request.critical)
+    if not interactive() or run.output.as_json:
+        critical = [finding for finding in open_ones if finding.weight is Weight.CRITICAL]
+        flags = [f"--accept '{finding.key}'" for finding in critical] if run.args.yes else ["--yes"]
+        run.output.note(f"Not approved: nobody was there to ask. To approve, read the above and add {' '.join(flags)}.")
+        return None
+    questions = [f.tick or f.permission.sentence for f in open_ones if f.weight is Weight.CRITICAL]
+    lighter = len(open_ones) - len(questions)
+    if lighter:
+        questions.append(f"Approve {'this change' if lighter == 1 else f'these {lighter} changes'}?")
+    for question in questions:
+        if ask(f"{question} [yes/no] ") != "yes":
+            run.output.note("Not approved; what was approved before stays in force.")
+            return None
+    return frozenset(finding.key for finding in request.critical)
+
+
+def _keys(finding: Finding) -> frozenset[str]:
+    return frozenset((finding.key, *(f"{w.category}:{w.detail}" for w in finding.widenings)))
+
+
+def _problems(problems: tuple[Problem, ...]) -> list[dict[str, object]]:
+    return [problem_json(problem) for problem in problems]
+
+
+def _when(seconds: float) -> str:
+    from datetime import datetime
+
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
