@@ -39,6 +39,7 @@ def _grounds(c: Mapping[str, str]) -> str:
 {grounds}
 QFrame[line="h"] {{ background: {c["border"]}; border: 0; min-height: 1px; max-height: 1px; }}
 QFrame[line="v"] {{ background: {c["border"]}; border: 0; min-width: 1px; max-width: 1px; }}
+QFrame[popup="true"] {{ background: {c["raised"]}; border: 1px solid {c["borderStrong"]}; border-radius: 6px; }}
 QFrame[card="true"] {{ background: {c["raised"]}; border: 1px solid {c["border"]}; border-radius: 6px; }}
 QSplitter::handle {{ background: {c["border"]}; }}
 QSplitter::handle:horizontal {{ width: 1px; }}
@@ -217,6 +218,7 @@ def _bars(c: Mapping[str, str], px: Callable[[float], int]) -> str:
     handle = c["borderStrong"]
     return f"""
 QScrollBar {{ background: transparent; border: 0; }}
+QAbstractScrollArea::corner {{ background: transparent; border: 0; }}
 QScrollBar:vertical {{ width: {px(12)}px; margin: 0; }}
 QScrollBar:horizontal {{ height: {px(12)}px; margin: 0; }}
 QScrollBar::handle {{ background: {handle}; border-radius: {px(3)}px; }}

@@ -223,17 +223,21 @@ class Elided(QLabel):
         super().__init__(parent)
         self._mode = mode
         dress(self, role, ink)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.show_text(text)
 
     def show_text(self, text: str) -> None:
         self._whole = visible(text)
         self.setAccessibleName(self._whole)
+        self.updateGeometry()
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
+
+    def sizeHint(self) -> QSize:
+        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, super().minimumSizeHint().height())

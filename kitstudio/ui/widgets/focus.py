@@ -24,6 +24,7 @@ class FocusRing(QFocusFrame):
         self._theme = theme
         self._window = window
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
         application = QApplication.instance()
         assert application is not None
         application.installEventFilter(self)
@@ -37,6 +38,8 @@ class FocusRing(QFocusFrame):
         return super().eventFilter(watched, event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        if self.widget() is None:
+            return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self._theme.colour(Token.FOCUS), 2))

@@ -1,0 +1,133 @@
+"""Starting and ending the window: one loop for asyncio and Qt, errors at start told, an end within three seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import qasync
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QApplication, QDialog
+
+from kitstudio.models.errors import KitStudioError
+from kitstudio.services.app import Options, Studio
+from kitstudio.ui.footer import ErrorDialog
+from kitstudio.ui.main_window import MainWindow, PageFactory
+from kitstudio.ui.navigator import PageName
+from kitstudio.ui.tasks import fault
+from kitstudio.ui.theme import Mode, Theme
+
+PAGES = {
+    PageName.CATALOG: ("kitstudio.ui.catalog.page", "CatalogPage"),
+    PageName.COMPOSER: ("kitstudio.ui.composer.page", "ComposerPage"),
+    PageName.APPROVALS: ("kitstudio.ui.approvals.page", "ApprovalsPage"),
+    PageName.SANDBOXES: ("kitstudio.ui.sandboxes.page", "SandboxesPage"),
+    PageName.SETTINGS: ("kitstudio.ui.settings.page", "SettingsPage"),
+}
+CLOSING = 3.0
+
+
+def main(options: Options, set_file: Path | None = None) -> int:
+    """Open the window and run until it is closed. Without a display: a message, and 1."""
+    if not has_display():
+        print(
+            "There is no display. The main job runs offscreen with pictures: kitstudio tour --out DIR",
+            file=sys.stderr,
+        )
+        return 1
+    application = make_application()
+    loop = qasync.QEventLoop(application)
+    asyncio.set_event_loop(loop)
+    with loop:
+        return int(loop.run_until_complete(_run(options, set_file)))
+
+
+def has_display() -> bool:
+    """True where a window can be shown: not Linux, a chosen platform plugin, or a display server."""
+    if not sys.platform.startswith("linux"):
+        return True
+    return any(os.environ.get(name) for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"))
+
+
+def make_application() -> QApplication:
+    """The one application object, named."""
+    existing = QApplication.instance()
+    application = existing if isinstance(existing, QApplication) else QApplication(sys.argv[:1])
+    QCoreApplication.setApplicationName("kitstudio")
+    application.setApplicationDisplayName("Kit Studio")
+    application.setDesktopFileName("kitstudio")
+    application.setQuitOnLastWindowClosed(False)
+    return application
+
+
+def page_factories() -> dict[PageName, PageFactory]:
+    """Every page, imported when it is built."""
+    return {name: _factory(*place) for name, place in PAGES.items()}
+
+
+def theme_of(studio: Studio) -> Theme:
+    """The theme the settings ask for, dressed on the application."""
+    theme = Theme(Mode(studio.settings.text("ui.theme")), float(str(studio.settings.get("ui.text_scale"))))
+    theme.install()
+    return theme
+
+
+async def open_window(options: Options) -> tuple[Studio, MainWindow]:
+    """A studio and its window, shown. Raises what a person must be told."""
+    studio = await Studio.open(options)
+    window = MainWindow(studio, theme_of(studio), page_factories())
+    window.show()
+    return studio, window
+
+
+async def _run(options: Options, set_file: Path | None) -> int:
+    while True:
+        try:
+            studio, window = await open_window(options)
+            break
+        except KitStudioError as error:
+            if not await _ask_again(error):
+                return 1
+        except Exception as error:  # noqa: BLE001 - the last place that can tell a person
+            if not await _ask_again(fault(error)):
+                return 1
+    closed = asyncio.Event()
+    window.closed.connect(closed.set)
+    window.tour_wanted.connect(lambda: _start_tour(window))
+    await window.open_pages()
+    if set_file is not None:
+        window.navigator.open_set.emit(str(set_file))
+    await closed.wait()
+    async with asyncio.timeout(CLOSING):
+        await studio.close()
+    return 0
+
+
+async def _ask_again(error: KitStudioError) -> bool:
+    """Tell why the start failed; True to try again."""
+    theme = Theme()
+    theme.install()
+    answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    dialog = ErrorDialog(theme, error, retry=True)
+    dialog.finished.connect(answer.set_result)
+    dialog.open()
+    return await answer == QDialog.DialogCode.Accepted
+
+
+def _start_tour(window: MainWindow) -> None:
+    """The tour in a process of its own, with a home of its own: nothing of the person's data is touched."""
+    from kitstudio.ui.tour_launch import start_tour
+
+    start_tour(window)
+
+
+def _factory(module: str, name: str) -> PageFactory:
+    def build(*arguments: object) -> object:
+        made: Callable[..., object] = getattr(importlib.import_module(module), name)
+        return made(*arguments)
+
+    return build  # type: ignore[return-value]
