@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import re2
 
@@ -44,7 +45,7 @@ def kit_arg_values(args: Mapping[str, Arg], values: Mapping[str, str]) -> tuple[
     for name, value in values.items():
         if args[name].is_build:
             raise DescriptorError(
-                f"The arg {quote(name)} was answered when the Kit was published",
+                f"The arg {quote(name)} was answered when the Kit was published.",
                 where=name,
                 remedy="Leave it out, or choose a build of the Kit with the value you want.",
             )
@@ -53,7 +54,7 @@ def kit_arg_values(args: Mapping[str, Arg], values: Mapping[str, str]) -> tuple[
             exported[name] = target
         elif "${{" in value and (references(value) or ARG_OPENER.search(value)):
             raise DescriptorError(
-                f"The value of {quote(name)} mixes a reference with other text",
+                f"The value of {quote(name)} mixes a reference with other text.",
                 where=name,
                 remedy="State a literal value, or nothing but one reference.",
             )
@@ -72,7 +73,7 @@ def check_re_export(name: str, arg: Arg, set_args: Mapping[str, Arg], target: st
     if arg.required and not answered:
         raise _re_export_error(name, target, "the Kit requires a value", "Make it required or give it a default.")
     if arg.enum and not (own.enum and set(own.enum) <= set(arg.enum)):
-        accepted = ", ".join(arg.enum)
+        accepted = _listed(arg.enum)
         raise _re_export_error(name, target, "the Kit accepts fewer values", f"State an enum out of: {accepted}.")
     if arg.pattern and own.pattern != arg.pattern:
         raise _re_export_error(name, target, "the Kit bounds the value", f"Restate the pattern {quote(arg.pattern)}.")
@@ -86,13 +87,15 @@ def check_value(name: str, arg: Arg, value: str) -> None:
         if value in arg.enum:
             return
         raise DescriptorError(
-            f"The value of {quote(name)} is not one of the accepted ones",
+            f"The value of {quote(name)} is not one of the accepted ones.",
             where=name,
-            remedy=f"Accepted are: {', '.join(arg.enum)}.",
+            remedy=f"Accepted are: {_listed(arg.enum)}.",
         )
     if arg.pattern and compile_pattern(f"^(?:{arg.pattern})$", name).search(value) is None:
         raise DescriptorError(
-            f"The value of {quote(name)} does not match its pattern", where=name, remedy=f"The pattern is {arg.pattern}"
+            f"The value of {quote(name)} does not match its pattern.",
+            where=name,
+            remedy=f"The pattern is {quote(arg.pattern)}.",
         )
 
 
@@ -102,7 +105,7 @@ def compile_pattern(pattern: str, name: str = "") -> re2._Regexp:
         return re2.compile(pattern, _options())
     except re2.error as error:
         raise DescriptorError(
-            f"The pattern of {quote(name)} is not an RE2 expression",
+            f"The pattern of {quote(name)} is not an RE2 expression.",
             where=name,
             remedy="RE2 has no look-around, no back references and no counts over 1000.",
         ) from error
@@ -111,6 +114,11 @@ def compile_pattern(pattern: str, name: str = "") -> re2._Regexp:
 def looks_secret(name: str, description: str) -> bool:
     """True when an arg's name or description speaks of a secret: its value is then never shown or stored."""
     return _SECRET.search(name) is not None or _SECRET.search(description) is not None
+
+
+def _listed(texts: Iterable[str]) -> str:
+    shown = [quote(text) for text in itertools.islice(texts, 13)]
+    return ", ".join(shown if len(shown) < 13 else [*shown[:12], "…"])
 
 
 def _options() -> re2.Options:
@@ -122,9 +130,9 @@ def _options() -> re2.Options:
 def _refuse_undeclared(args: Mapping[str, Arg], values: Mapping[str, str]) -> None:
     unknown = sorted(values.keys() - args.keys())
     if unknown:
-        known = ", ".join(sorted(args)) or "none"
+        known = _listed(sorted(args)) or "none"
         raise DescriptorError(
-            f"There is no arg {quote(unknown[0])}", where=unknown[0], remedy=f"Declared args: {known}."
+            f"There is no arg {quote(unknown[0])}.", where=unknown[0], remedy=f"Declared args: {known}."
         )
 
 
@@ -137,11 +145,11 @@ def _resolve(args: Mapping[str, Arg], values: Mapping[str, str], *, skipped: fro
             check_value(name, arg, value)
             found[name] = value
         elif arg.required:
-            raise DescriptorError(f"The arg {quote(name)} needs a value", where=name, remedy=arg.description)
+            raise DescriptorError(f"The arg {quote(name)} needs a value.", where=name, remedy="Supply one.")
     return found
 
 
 def _re_export_error(name: str, target: str, why: str, remedy: str) -> DescriptorError:
     return DescriptorError(
-        f"The arg {quote(name)} cannot be re-exported as {quote(target)}: {why}", where=target, remedy=remedy
+        f"The arg {quote(name)} cannot be re-exported as {quote(target)}: {why}.", where=target, remedy=remedy
     )

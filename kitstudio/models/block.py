@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 from kitstudio.models.capabilities import lookup
 from kitstudio.models.capabilities.contract import claim
@@ -86,7 +87,7 @@ def _check_block(block: list[Placed], kind: str, *, cross_check: bool) -> Iterat
             if known is not None and known.workload_only:
                 yield Issue("capabilities", f"{placed.entry.type} is for a workload, not for a mixin")
                 break
-    found = _Block(kind)
+    found = _Block(kind, Counter(placed.entry.type for placed in block))
     for placed in block:
         yield from found.check(placed)
     yield from both_policies(block)
@@ -98,8 +99,9 @@ def _check_block(block: list[Placed], kind: str, *, cross_check: bool) -> Iterat
 class _Block:
     """What the entries judged so far have claimed."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, counts: Mapping[str, int]) -> None:
         self.kind = kind
+        self.counts = counts
         self.types: dict[str, str] = {}
         self.exact: dict[tuple[str, str], str] = {}
         self.claimed: dict[str, str] = {}
@@ -127,7 +129,8 @@ class _Block:
         singleton = known is not None and known.singleton and repeated is not path
         if singleton:
             yield Issue(f"{path}.type", f"{entry.type} is already stated at {repeated}", "Keep one entry.")
-        digest = config_digest(entry.config)
+        # A type stated once has no twin: its config need not be digested.
+        digest = config_digest(entry.config) if self.counts[entry.type] > 1 else None
         if digest is not None:
             twin = self.exact.setdefault((entry.type, digest), path)
             if twin is not path:

@@ -52,7 +52,7 @@ def _decoded(decode: Callable[[], Descriptor], name: str) -> Descriptor:
         # The cause may repeat a value, and a value may be a secret: neither text nor chain goes on.
         pass
     raise DescriptorError(
-        "The descriptor does not decode once args are filled in",
+        "The descriptor does not decode once args are filled in.",
         where=name,
         remedy="A value does not fit where it is used: a number or true where only text can stand, for example.",
     )
@@ -82,7 +82,7 @@ class _Phase:
         value = self.values.get(name)
         if value is None:
             raise DescriptorError(
-                f"The {self.label}-phase arg {quote(name)} is referred to and has no value",
+                f"The {self.label}-phase arg {quote(name)} is referred to and has no value.",
                 where=name,
                 remedy="Supply a value, or give the arg a default.",
             )
@@ -119,7 +119,7 @@ class _Phase:
             whole = ENV_REFERENCE.match(result, opener.start())
             if whole is None or not any(a <= whole.start() and whole.end() <= b for a, b in literal):
                 raise DescriptorError(
-                    "A value of an arg must not make a reference to the environment",
+                    "A value of an arg must not make a reference to the environment.",
                     remedy="Choose a value without `${{ kit.env`.",
                 )
         return result
@@ -153,7 +153,7 @@ class _Create:
         for key, item in value.items():
             name = self.phase.substitute_guarded(key) if isinstance(key, str) else key
             if name in found:
-                raise DescriptorError("Two keys become one when args are filled in")
+                raise DescriptorError("Two keys become one when args are filled in.")
             if is_volume and key == "config" and isinstance(item, dict):
                 found[name] = self.volume_config(item)
             else:
@@ -165,7 +165,7 @@ class _Create:
         for key, item in config.items():
             name = self.phase.substitute_guarded(key) if isinstance(key, str) else key
             if name in found:
-                raise DescriptorError("Two keys become one when args are filled in")
+                raise DescriptorError("Two keys become one when args are filled in.")
             found[name] = self.value(item, typed=name not in _KEPT_AS_TEXT)
         return found
 

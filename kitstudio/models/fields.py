@@ -132,7 +132,7 @@ def _parsed(parse: Callable[[str], object], text: str, path: str) -> Iterator[Is
     try:
         parse(text)
     except DescriptorError as error:
-        yield Issue(path, error.what, error.remedy)
+        yield Issue(path, error.what.removesuffix("."), error.remedy)
 
 
 def _wrong_kind(kind: str) -> tuple[str, str]:

@@ -94,7 +94,7 @@ def parse_provide(text: str) -> Provide:
     version = trim(version)
     if at and not is_version(version):
         raise DescriptorError(
-            f"{quote(text)} does not state a version after '@'",
+            f"{quote(text)} does not state a version after '@'.",
             remedy="A version is digits and dots such as 2.98.0, without a leading v.",
         )
     return Provide(normalise(name), version)
@@ -110,7 +110,7 @@ def parse_require(text: str) -> Require:
         return Require(normalise(name))
     constraints = tuple(_parse_constraint(part, text) for part in stripped[start.start() :].split(","))
     if not _satisfiable(constraints):
-        raise DescriptorError(f"{quote(text)} can never be satisfied: its constraints exclude each other")
+        raise DescriptorError(f"{quote(text)} can never be satisfied: its constraints exclude each other.")
     return Require(normalise(name), constraints)
 
 
@@ -118,7 +118,7 @@ def parse_conflict(text: str) -> str:
     """The normalised name of a ``conflicts`` entry. Raises DescriptorError."""
     if not is_name(text):
         raise DescriptorError(
-            f"{quote(text)} is not a capability name", remedy="Conflicts take a name without a version."
+            f"{quote(text)} is not a capability name.", remedy="Conflicts take a name without a version."
         )
     return normalise(text)
 
@@ -141,14 +141,14 @@ def _is_namespace(text: str) -> bool:
 
 def _require_name(name: str, text: str) -> None:
     if not is_name(name):
-        raise DescriptorError(f"{quote(text)} does not begin with a capability name", remedy=_NAME_RULE)
+        raise DescriptorError(f"{quote(text)} does not begin with a capability name.", remedy=_NAME_RULE)
 
 
 def _parse_constraint(part: str, text: str) -> Constraint:
     match = _CONSTRAINT.fullmatch(part)
     if match is None or not is_version(match[2]):
         raise DescriptorError(
-            f"{quote(text)} has a constraint that does not read",
+            f"{quote(text)} has a constraint that does not read.",
             remedy="Write constraints as `>= 1.0, < 2`: one of >=, >, <=, <, = and a version, joined by commas.",
         )
     return Constraint(match[1], match[2])

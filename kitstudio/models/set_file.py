@@ -50,7 +50,7 @@ def parse(text: str | bytes, name: str = "") -> Document:
         raise DescriptorError(
             "This is not a set.",
             where=name,
-            remedy=f"Its kind is {document.descriptor.kind or 'not stated'}; a set file states `kind: set`.",
+            remedy=f"Its kind is {_kind(document.descriptor)}; a set file states `kind: set`.",
         )
     return document
 
@@ -167,6 +167,10 @@ def _edited(text: str, edit: Callable[[Node], list[Edit]], meant: Callable[[Desc
     if found != expected:
         raise _cannot_edit()
     return text[: len(text) - len(source)] + result
+
+
+def _kind(descriptor: Descriptor) -> str:
+    return quote(descriptor.kind, 20) if descriptor.kind else "not stated"
 
 
 def _source(text: str) -> str:

@@ -17,6 +17,7 @@ from yaml._yaml import CParser
 from kitstudio.models.document import LINE_BREAK, Node, NodeKind, Position
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.quote import quote
+from kitstudio.models.yaml_problems import explain
 
 MAX_TEXT = 4 * 1024 * 1024
 """Characters: what a registry accepts as a manifest. The descriptor's own budget (§9.4) is far below."""
@@ -60,8 +61,10 @@ def parse_tree(text: str, name: str = "") -> Node:
         root = _build(parser, text, name)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
+        character = text[mark.index : mark.index + 1] if mark else ""
+        what, remedy = explain(str(error.problem or ""), str(error.context or ""), character)
         where = place(name, Position(mark.line + 1, mark.column + 1)) if mark else name
-        raise DescriptorError(f"The text is not YAML: {_problem(error)}.", where=where) from error
+        raise DescriptorError(what, where=where, remedy=remedy) from error
     except yaml.YAMLError as error:
         raise DescriptorError("The text is not YAML.", where=name) from error
     finally:
@@ -178,11 +181,6 @@ def _decode_bytes(source: bytes, name: str) -> str:
             where=f"{name}:{line}" if name else f"line {line}",
             remedy="Save the file as UTF-8.",
         ) from error
-
-
-def _problem(error: yaml.MarkedYAMLError) -> str:
-    parts = [str(part) for part in (error.context, error.problem) if part]
-    return ", ".join(parts) or "it does not scan"
 
 
 def _build(parser: CParser, text: str, name: str) -> Node:

@@ -45,6 +45,33 @@ def test_an_unknown_key_is_placed_and_the_right_spelling_suggested() -> None:
     assert "`displayName`" in error.remedy
 
 
+@pytest.mark.parametrize(
+    ("line", "where", "says", "advises"),
+    [
+        ("provides:\n\t- b\n", "4:1", "tab", "blanks"),
+        ("description: @x\n", "3:14", "'@'", "quotes"),
+        ("description: a: b\n", "3:15", "colon", "quotes"),
+        ("args: {v: ${{ kit.args.x }}}\n", "3:12", "comma", "${{"),
+        ('description: "abc\n', "4:1", "never closed", "Close"),
+        ('description: "a\\qb"\n', "3:16", "escape", "backslash twice"),
+        ("[" * 2000, "3:", "1000 levels", ""),
+    ],
+    ids=["tab", "at sign", "second colon", "placeholder in braces", "open quote", "escape", "depth"],
+)
+def test_a_text_that_does_not_scan_is_told_in_plain_words(line: str, where: str, says: str, advises: str) -> None:
+    error = refusal(HEAD + line)
+
+    assert says in error.what and error.what.endswith(".")
+    assert error.where.startswith(f"kit.yaml:{where}")
+    assert advises in error.remedy
+
+
+def test_text_of_others_is_cut_inside_our_sentences() -> None:
+    error = refusal(f'{HEAD}"{"k" * 500}\u202e": x\n')
+
+    assert len(error.what) < 200 and "\u202e" not in error.what
+
+
 def test_several_faults_are_told_at_once() -> None:
     error = refusal(f"{HEAD}foo: 1\nlicenses: MIT\n")
 
