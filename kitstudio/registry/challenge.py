@@ -27,7 +27,8 @@ def parse_challenges(header: str) -> tuple[Challenge, ...]:
     masked = re.sub(r'"(?:[^"\\]|\\.)*"', lambda quoted: '"' + "_" * (len(quoted[0]) - 2) + '"', header)
     starts = [(match.start(1), match[1].lower()) for match in _SCHEME.finditer(masked)]
     found = []
-    for (start, scheme), end in zip(starts, [s for s, _ in starts[1:]] + [len(header)], strict=True):
+    ends = [*(start for start, _ in starts[1:]), len(header)]
+    for (start, scheme), end in zip(starts, ends, strict=False):
         stated = {m[1].lower(): _unquoted(m) for m in _PARAMETER.finditer(header[start + len(scheme) : end])}
         found.append(Challenge(scheme, stated.get("realm", ""), stated.get("service", ""), stated.get("scope", "")))
     return tuple(found)

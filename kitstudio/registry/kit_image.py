@@ -234,7 +234,7 @@ def _staged_bodies(descriptor: Descriptor, recipe: Recipe, source: Path) -> tupl
         if not body.is_relative_to(source.resolve()):
             raise RegistryError(f"{authored} lies outside the Kit's folder.", where=str(source))
         inner = f"context-{index}/{body.name}" if grouped else body.name
-        bodies[inner] = body.read_bytes()
+        bodies[inner] = _body(body)
         return replace(entry, config={**(entry.config or {}), "contentFile": f"/{STAGED}/{recipe.stem}/{inner}"})
 
     items: list[CapabilityItem] = []
@@ -245,6 +245,17 @@ def _staged_bodies(descriptor: Descriptor, recipe: Recipe, source: Path) -> tupl
             members = tuple(placed(m, index) if isinstance(m, Capability) else m for m in item.members or ())
             items.append(replace(item, members=members))
     return replace(descriptor, capabilities=tuple(items)), bodies
+
+
+def _body(path: Path) -> bytes:
+    try:
+        if path.is_file() and path.stat().st_size <= MAX_CONTENT:
+            return path.read_bytes()
+    except OSError as error:
+        raise RegistryError(f"It cannot be read: {error.strerror}.", where=str(path)) from error
+    raise RegistryError(
+        "There is no file of at most 16 MiB here, though contentFile names it.", where=str(path), remedy="Add the file."
+    )
 
 
 def _require_valid(document: Document, form: Form) -> None:
