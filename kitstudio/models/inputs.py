@@ -36,11 +36,17 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The args of one Kit of a set, and what is stated for them."""
+    """The args of one Kit of a set, and what is stated for them. ``hidden``: those a person marked as secret."""
 
     kit: str
     args: Mapping[str, Arg]
     stated: Mapping[str, str] = field(repr=False)
+    hidden: frozenset[str] = frozenset()
+
+    def is_secret(self, name: str) -> bool:
+        """True when the value of an arg is never shown or stored."""
+        arg = self.args.get(name)
+        return name in self.hidden or (arg is not None and looks_secret(name, arg.description))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class _Kit:
     """One Kit's inputs being settled."""
 
     def __init__(self, declared: Declared, own: Declared, own_values: Mapping[str, str] | None) -> None:
-        self.kit = declared.kit
+        self.kit, self.declared = declared.kit, declared
         self.name = words.kit_name(declared.kit) if declared.kit else "The set"
         self.own, self.own_values = own, own_values
         self.inputs: list[Input] = []
@@ -96,7 +102,8 @@ class _Kit:
                 error = "A value is needed."
         except DescriptorError as fault:
             error = " ".join(part for part in (f"{fault.what}.", fault.remedy) if part)
-        secret = looks_secret(name, arg.description)
+        target = whole_reference(stated or "") if self.kit else ""
+        secret = self.declared.is_secret(name) or (bool(target) and self.own.is_secret(target))
         self.inputs.append(Input(self.kit, name, arg, stated, error, secret))
         if error:
             self._problem(name, f"{self.name} needs a good value for {words.quoted(name)}.", arg, error)

@@ -200,14 +200,18 @@ class _Planning:
 
     def _settle(self, known: Sequence[Member]) -> Settled:
         create = {name: arg for name, arg in self.document.args.items() if not arg.is_build}
-        own_values = {**self.set_args, **{name: v for (kit, name), v in self.secrets.items() if kit == OWN}}
-        own = Declared(OWN, create, {name: v for name, v in own_values.items() if name in create})
+        hidden = self._secrets_of(OWN)
+        stated = {name: value for name, value in {**self.set_args, **hidden}.items() if name in create}
+        own = Declared(OWN, create, stated, frozenset(hidden))
         kits = []
         for member in known:
-            secret = {name: value for (kit, name), value in self.secrets.items() if kit == member.reference}
+            hidden = self._secrets_of(member.reference)
             args = member.descriptor.args if member.descriptor is not None else {}
-            kits.append(Declared(member.reference, args, {**member.args, **secret}))
+            kits.append(Declared(member.reference, args, {**member.args, **hidden}, frozenset(hidden)))
         return settle(own, kits)
+
+    def _secrets_of(self, kit: str) -> dict[str, str]:
+        return {name: value for (owner, name), value in self.secrets.items() if owner == kit}
 
     def _resolve(self, units: Sequence[Unit]) -> Resolution:
         resolution = resolve(units)

@@ -1,0 +1,158 @@
+"""What the surface leaves out and a reviewer still wants to know (§7.4): remembered in a lock, compared at an update.
+
+Notes are taken from the published declarations, before inputs are filled in, so that none can hold a secret.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kitstudio.models import words
+from kitstudio.models.capabilities import lookup
+from kitstudio.models.capabilities.agent_context import AgentContext
+from kitstudio.models.capabilities.commands import spoken
+from kitstudio.models.capabilities.credential import Credential
+from kitstudio.models.capabilities.digest import config_digest
+from kitstudio.models.capabilities.lifecycle import Hook, Lifecycle
+from kitstudio.models.capabilities.resources import Resources
+from kitstudio.models.capabilities.shape import ShapeError
+from kitstudio.models.capabilities.volume import Volume
+from kitstudio.models.descriptor import Capability
+from kitstudio.models.weights import Weight
+
+LONGEST = 200
+"""Letters of a note that are kept; past them a digest tells changes apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One such fact. ``key`` is stable across versions, ``text`` what is compared; a lock keeps these two."""
+
+    key: str
+    text: str
+    sentence: str = ""
+    weight: Weight = Weight.INFO
+    path: str = ""
+
+
+def notes(entries: Iterable[tuple[str, Capability]]) -> tuple[Note, ...]:
+    """The notes of requests given with their paths, each key once."""
+    found: dict[str, Note] = {}
+    for path, entry in entries:
+        for note in _of(path, entry):
+            place = note.key
+            count = 2
+            while place in found:
+                place = f"{note.key} ({count})"
+                count += 1
+            found[place] = Note(place, _kept(note.text), note.sentence, note.weight, note.path)
+    return tuple(found.values())
+
+
+def _of(path: str, entry: Capability) -> Iterator[Note]:
+    type_ = lookup(entry.type)
+    if type_ is None:
+        return
+    try:
+        typed = type_.decode(entry.config)
+    except ShapeError:
+        # Still a reference where the type wants something else: the config as a whole is the note.
+        yield Note(type_.title, config_digest(entry.config) or "", f"States {type_.title}.", Weight.INFO, path)
+        return
+    at = f"{path}.config"
+    if isinstance(typed, Lifecycle):
+        yield from _lifecycle(typed, at)
+    elif isinstance(typed, Credential):
+        yield from _credential(typed, at)
+    elif isinstance(typed, Volume):
+        yield _volume(typed, at)
+    elif isinstance(typed, Resources):
+        yield Note("resources", typed.text(), f"Would like {typed.text() or 'no certain resources'}.", Weight.INFO, at)
+    elif isinstance(typed, AgentContext):
+        yield from _context(typed, at)
+    elif type_.silent:
+        sentence = f"States {type_.title}."
+        yield Note(type_.title, config_digest(entry.config) or "", sentence, Weight.INFO, path)
+
+
+def _lifecycle(typed: Lifecycle, at: str) -> Iterator[Note]:
+    for phase, hooks in (("install", typed.install), ("startup", typed.startup)):
+        for index, hook in enumerate(hooks):
+            yield _hook(phase, index, hook, at)
+    for index, file in enumerate(typed.files):
+        mode = f" with mode {file.mode}" if file.mode else ""
+        content = _digest(file.content)
+        sentence = f"Writes the file {words.exact(file.path)}{mode}."
+        text = f"{content}{mode}{'' if file.overwrite else ' kept if present'}"
+        yield Note(f"file {file.path}", text, sentence, Weight.INFO, f"{at}.files[{index}]")
+    if typed.interactive is not None:
+        tail = spoken(typed.interactive)
+        sentence = f"Starts its terminal with {words.quoted(tail)}."
+        yield Note("interactive command", tail, sentence, Weight.NOTICE, f"{at}.interactive")
+
+
+def _hook(phase: str, index: int, hook: Hook, at: str) -> Note:
+    named_root = hook.user.partition(":")[0] in ("0", "root")
+    is_root = named_root or (phase == "install" and not hook.user)
+    user = "root" if is_root else hook.user or "the agent's user"
+    when = "while it is being set up" if phase == "install" else "at every start"
+    command = spoken(hook.command)
+    return Note(
+        f"{phase} hook {index + 1}",
+        f"{user}: {command}",
+        f"Runs {words.quoted(command)} as {words.claim(user, 40)} {when}.",
+        Weight.NOTICE if is_root else Weight.INFO,
+        f"{at}.{phase}[{index}]",
+    )
+
+
+def _credential(typed: Credential, at: str) -> Iterator[Note]:
+    service = words.exact(typed.service)
+    for phase in typed.phases:
+        key = f"credential {typed.service} {phase}"
+        for index, rule in enumerate(typed.api_key.inject if typed.api_key else ()):
+            how = rule.header or rule.scheme or "as it stands"
+            sentence = f"Has the key for {service} added to requests to {words.host(rule.domain)}."
+            text = " ".join([rule.domain, how, rule.format, rule.username]).rstrip()
+            yield Note(f"{key} rule {index + 1}", text, sentence, Weight.NOTICE, f"{at}.apiKey.inject[{index}]")
+        if typed.oauth is not None and typed.oauth.passthrough:
+            sentence = f"Receives the real token of {service} inside the sandbox."
+            yield Note(f"{key} passthrough", "true", sentence, Weight.SERIOUS, f"{at}.oauth.passthrough")
+        if typed.api_key is not None and typed.api_key.name:
+            managed = typed.api_key.proxy_managed
+            weight = Weight.INFO if managed else Weight.SERIOUS
+            name = words.exact(typed.api_key.name)
+            what = "a stand-in for the key" if managed else "the real key"
+            sentence = f"Finds {what} for {service} in the variable {name}."
+            yield Note(f"{key} variable", f"{typed.api_key.name} {managed}", sentence, weight, f"{at}.apiKey")
+
+
+def _volume(typed: Volume, at: str) -> Note:
+    size = words.exact(typed.size) if typed.size else "no stated size"
+    kind = "in memory" if typed.tmpfs else "on disk"
+    text = f"{typed.size or 'no size'}, {kind}, mode {typed.mode or 'not stated'}"
+    return Note(f"volume {typed.path}", text, f"Keeps {words.exact(typed.path)} {kind} with {size}.", Weight.INFO, at)
+
+
+def _context(typed: AgentContext, at: str) -> Iterator[Note]:
+    profile = typed.destination or typed.filename
+    if profile:
+        sentence = f"Names {words.exact(profile)} as the file the agent reads its instructions from."
+        yield Note("instruction file", profile, sentence, Weight.INFO, at)
+    if typed.body is not None:
+        kind, value = typed.body
+        text = value if kind == "contentFile" else _digest(value)
+        yield Note("instructions", text, "Gives the agent instructions of its own.", Weight.NOTICE, at)
+
+
+def _kept(text: str) -> str:
+    shown = words.exact(text)
+    if len(shown) <= LONGEST:
+        return shown
+    return f"{shown[:LONGEST]}… {_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
