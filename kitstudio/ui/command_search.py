@@ -113,7 +113,7 @@ class CommandSearch(QObject):
     def refresh(self) -> None:
         """Offer what fits the words in the field."""
         text = self._field.text().strip()
-        offers = self._offers(text) if self._field.hasFocus() else ()
+        offers = self._offers(text) if text or self._field.hasFocus() else ()
         self._model.show_offers(offers)
         if not offers:
             self._frame.hide()
@@ -166,10 +166,10 @@ class CommandSearch(QObject):
 
     def _act(self, index: QModelIndex) -> None:
         offer = self._model.offer(index)
-        self._frame.hide()
         self._view.setCurrentIndex(QModelIndex())
         self._field.clear()
         self._field.textEdited.emit("")
+        self._frame.hide()
         offer.act()
 
     def _offers(self, text: str) -> tuple[Offer, ...]:

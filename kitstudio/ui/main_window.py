@@ -144,6 +144,7 @@ class MainWindow(QMainWindow):
         self._undo.redoTextChanged.connect(lambda text: header.redo.setToolTip(tr("Redo") + f" {text}"))
         header.help.clicked.connect(self._show_help)
         header.search.textEdited.connect(self._filter)
+        header.search.returnPressed.connect(self._open_first)
         for keys, act in (
             ("Ctrl+K", self._focus_search),
             (QKeySequence.StandardKey.Undo, self._undo.undo),
@@ -189,6 +190,12 @@ class MainWindow(QMainWindow):
             search = getattr(page, "search", None)
             if search is not None:
                 search(text)
+
+    def _open_first(self) -> None:
+        page = self.pages.get(PageName.CATALOG)
+        open_first = getattr(page, "open_first", None)
+        if self.page is PageName.CATALOG and open_first is not None:
+            open_first()
 
     def _focus_search(self) -> None:
         self.header.search.setFocus(Qt.FocusReason.ShortcutFocusReason)

@@ -146,6 +146,8 @@ QLineEdit[small="true"], QComboBox[small="true"] {{
 }}
 QComboBox::drop-down {{ border: 0; width: {px(28)}px; }}
 QComboBox::down-arrow {{ image: url({down}); width: {px(16)}px; height: {px(16)}px; }}
+QAbstractSpinBox QLineEdit {{ border: 0; padding: 0 {px(6)}px; min-height: 0; background: transparent; }}
+QAbstractSpinBox QLineEdit:focus {{ border: 0; padding: 0 {px(6)}px; min-height: 0; }}
 QSpinBox::up-button, QSpinBox::down-button {{ border: 0; width: {px(22)}px; background: transparent; }}
 QSpinBox::up-arrow {{ image: url({up}); width: {px(12)}px; height: {px(12)}px; }}
 QSpinBox::down-arrow {{ image: url({down}); width: {px(12)}px; height: {px(12)}px; }}
@@ -189,6 +191,9 @@ def _views(c: Mapping[str, str], px: Callable[[float], int]) -> str:
 QAbstractItemView {{ border: 0; outline: 0; color: {c["text"]}; selection-color: {c["text"]};
   selection-background-color: {c["accentTint"]}; }}
 QListView, QTreeView {{ background: transparent; }}
+QListWidget::item {{ padding: 0 {px(8)}px; border-radius: 6px; }}
+QListWidget::item:selected {{ background: {c["accentTint"]}; color: {c["text"]}; }}
+QListWidget::item:hover:!selected {{ background: {c["raised"]}; }}
 QTableView {{ background: {c["raised"]}; gridline-color: transparent; alternate-background-color: {c["raised"]}; }}
 QTableView::item {{ padding: 0 {px(8)}px; border-bottom: 1px solid {c["border"]}; }}
 QTableView::item:selected, QTreeView::item:selected {{ background: {c["accentTint"]}; color: {c["text"]}; }}

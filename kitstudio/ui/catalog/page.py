@@ -111,6 +111,14 @@ class CatalogPage(Page):
         self._query = text
         self._typing.start()
 
+    def open_first(self) -> None:
+        """Open the best match."""
+        self._typing.stop()
+        self._draw()
+        if self.model.rowCount():
+            self.cards.setCurrentIndex(self.model.index(0, 0))
+            self._open_index(self.model.index(0, 0))
+
     def open_kit(self, reference: str) -> None:
         """Show the Kit page beside the list."""
         if self.kit.isHidden():

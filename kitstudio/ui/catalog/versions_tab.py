@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
@@ -70,6 +70,7 @@ class VersionsTab(QWidget):
         left = column(self._note, self._list, spacing=theme.px(8), margins=(20, 12, 12, 12))
         self._side = QWidget()
         self._side.setLayout(left)
+        self._side.hide()
         main = column(bar, line(), self._pane, spacing=0)
         layout = row(self._side, line(vertical=True), spacing=0)
         layout.addLayout(main, 1)
@@ -91,6 +92,7 @@ class VersionsTab(QWidget):
         for version in rows:
             item = QListWidgetItem(visible(version.tag))
             item.setData(Qt.ItemDataRole.UserRole, version.tag)
+            item.setSizeHint(QSize(0, self.theme.px(32)))
             self._list.addItem(item)
         for combo in (self._from, self._to):
             combo.blockSignals(True)
