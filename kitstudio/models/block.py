@@ -19,7 +19,7 @@ from kitstudio.models.capabilities.digest import config_digest
 from kitstudio.models.descriptor import Capability, CapabilityGroup, Descriptor
 from kitstudio.models.issue import Issue
 from kitstudio.models.quote import quote
-from kitstudio.models.references import holds_arg, holds_env, holds_env_key
+from kitstudio.models.references import Held, held
 
 TYPE = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/[a-z0-9](?:[a-z0-9-]*[a-z0-9])?@[1-9][0-9]*")
 CREDENTIAL = "com.docker.sandbox/credential@1"
@@ -116,7 +116,8 @@ class _Block:
 
     def check(self, placed: Placed) -> Iterator[Issue]:
         path, entry = placed.path, placed.entry
-        if holds_env_key(entry.config):
+        holds = held(entry.config)
+        if Held.ENV_KEY in holds:
             yield Issue(f"{path}.config", "a key cannot refer to the environment", "Only values can.")
         if entry.source is not None and not entry.source.path:
             yield Issue(f"{path}.source.path", "a source needs its path")
@@ -138,13 +139,13 @@ class _Block:
                     yield Issue(path, f"the entry repeats {twin}", "Remove one of the two.")
                 return
         if known is None:
-            self.deferred |= _holds_reference(entry)
+            self.deferred |= bool(holds & (Held.ARG | Held.ENV))
             return
         if known.configless and entry.config_stated:
             yield Issue(f"{path}.config", f"{entry.type} takes no config", "Remove the key.")
         overlaps = claim(self.claimed, known.literal_claims(entry.config), path)
         yield from overlaps
-        if _holds_reference(entry):
+        if holds & (Held.ARG | Held.ENV):
             self.deferred = True
             yield from known.presence(entry.config, path, self.kind)
             return
@@ -158,10 +159,6 @@ class _Block:
             self.policy = entry
         elif entry.type == CREDENTIAL:
             self.credentials.append(placed)
-
-
-def _holds_reference(entry: Capability) -> bool:
-    return holds_arg(entry.config) or holds_env(entry.config)
 
 
 def _malformed_type(text: str) -> tuple[str, str]:

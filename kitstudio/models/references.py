@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import Flag
 from typing import Final
 
 from kitstudio.models.descriptor import JsonValue
@@ -27,26 +28,52 @@ def whole_reference(text: str) -> str:
     return match[1] if match else ""
 
 
+class Held(Flag):
+    """Which placeholders a config value holds."""
+
+    NONE = 0
+    ARG = 1
+    """An arg reference, in a value or a key."""
+    ENV = 2
+    """The opener of an environment reference, in a value."""
+    ENV_KEY = 4
+    """The same in a key."""
+
+
+def held(value: JsonValue) -> Held:
+    """What a config value holds, in one walk."""
+    found = Held.NONE
+    waiting: list[JsonValue] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            if "${{" in item:
+                found |= _held_by(item, Held.ENV)
+        elif isinstance(item, dict):
+            for key in item:
+                if isinstance(key, str) and "${{" in key:
+                    found |= _held_by(key, Held.ENV_KEY)
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return found
+
+
 def holds_arg(value: JsonValue) -> bool:
     """True when a config value holds an arg reference, keys included."""
-    if isinstance(value, str):
-        return "${{" in value and ARG_REFERENCE.search(value) is not None
-    if isinstance(value, dict):
-        return any(holds_arg(key if isinstance(key, str) else "") or holds_arg(item) for key, item in value.items())
-    return isinstance(value, list) and any(holds_arg(item) for item in value)
+    return Held.ARG in held(value)
 
 
 def holds_env(value: JsonValue) -> bool:
     """True when a config value holds the opener of an environment reference, keys left out."""
-    if isinstance(value, str):
-        return "${{" in value and ENV_OPENER.search(value) is not None
-    if isinstance(value, dict):
-        return any(holds_env(item) for item in value.values())
-    return isinstance(value, list) and any(holds_env(item) for item in value)
+    return Held.ENV in held(value)
 
 
 def holds_env_key(value: JsonValue) -> bool:
     """True when a key anywhere inside holds the opener of an environment reference."""
-    if isinstance(value, dict):
-        return any(holds_env(key if isinstance(key, str) else "") or holds_env_key(v) for key, v in value.items())
-    return isinstance(value, list) and any(holds_env_key(item) for item in value)
+    return Held.ENV_KEY in held(value)
+
+
+def _held_by(text: str, env: Held) -> Held:
+    found = Held.ARG if ARG_REFERENCE.search(text) else Held.NONE
+    return found | env if ENV_OPENER.search(text) else found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 import yaml
@@ -28,6 +28,8 @@ MAX_DEPTH = 1000
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * MAX_DEPTH))
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
+_OPEN = -1
+"""The end of a collection that is still being read."""
 _LONGEST_PATHS = 16 * 1024 * 1024
 _Path: TypeAlias = "tuple[()] | tuple[_Path, str | int]"
 """A path as links to its parts: joined only where it is needed."""
@@ -148,19 +150,18 @@ def _joined(path: _Path) -> str:
 
 def refuse_duplicate_keys(mapping: Node, name: str) -> None:
     """Raise DescriptorError for a key that repeats by text, and for a list or map as a key."""
-    children = mapping.children
     seen: set[str] = set()
-    for index in range(0, len(children), 2):
-        key = children[index].resolved()
-        if key.kind is not NodeKind.SCALAR:
-            raise DescriptorError("A list or map cannot be a key.", where=place(name, children[index]))
-        if key.text in seen:
+    for key in mapping.children[::2]:
+        named = key if key.target is None else key.target
+        if named.children or named.kind is not NodeKind.SCALAR:
+            raise DescriptorError("A list or map cannot be a key.", where=place(name, key))
+        if named.text in seen:
             raise DescriptorError(
-                f"The key {quote(key.text)} is stated twice.",
-                where=place(name, children[index]),
+                f"The key {quote(named.text)} is stated twice.",
+                where=place(name, key),
                 remedy="Keep one of the two; keys compare by their text.",
             )
-        seen.add(key.text)
+        seen.add(named.text)
 
 
 def _decode_bytes(source: bytes, name: str) -> str:
@@ -184,6 +185,10 @@ def _decode_bytes(source: bytes, name: str) -> str:
 
 
 def _build(parser: CParser, text: str, name: str) -> Node:
+    # Local names: this loop runs once for each element of the text.
+    scalar, sequence, mapping = NodeKind.SCALAR, NodeKind.SEQUENCE, NodeKind.MAPPING
+    scalar_event, sequence_start, sequence_end = yaml.ScalarEvent, yaml.SequenceStartEvent, yaml.SequenceEndEvent
+    mapping_start, mapping_end = yaml.MappingStartEvent, yaml.MappingEndEvent
     get_event: Callable[[], Any] = parser.get_event
     get_event()
     event = get_event()
@@ -193,19 +198,17 @@ def _build(parser: CParser, text: str, name: str) -> Node:
         raise DescriptorError("Only %YAML 1.1 can be stated.", where=place(name, Position(1, 1)))
     slashes = "\\/" in text
     anchors: dict[str, Node] = {}
-    unfinished: set[int] = set()
     aliased = False
     finished: list[Node] = []
     stack: list[Node] = []
-    top = Node(NodeKind.SEQUENCE, 1, 1, 0, 0)
-    parent = top
+    top = parent = Node(NodeKind.SEQUENCE, 1, 1, 0, 0)
     while True:
         event = get_event()
         kind = type(event)
-        if kind is yaml.ScalarEvent:
+        if kind is scalar_event:
             start = event.start_mark
             node = Node(
-                NodeKind.SCALAR,
+                scalar,
                 start.line + 1,
                 start.column + 1,
                 start.index,
@@ -215,56 +218,57 @@ def _build(parser: CParser, text: str, name: str) -> Node:
                 event.style or "",
             )
             if slashes and node.style == '"' and _ESCAPED_SLASH.match(text, node.start, node.end):
-                raise DescriptorError(
-                    "`\\/` is no escape in YAML.", where=place(name, node), remedy="Write the slash alone."
-                )
+                what = "`\\/` is no escape in YAML."
+                raise DescriptorError(what, where=place(name, node), remedy="Write the slash alone.")
             if event.anchor is not None:
                 anchors[event.anchor] = node
             parent.children.append(node)
-        elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+        elif kind is mapping_start or kind is sequence_start:
             start = event.start_mark
             node = Node(
-                NodeKind.MAPPING if kind is yaml.MappingStartEvent else NodeKind.SEQUENCE,
+                mapping if kind is mapping_start else sequence,
                 start.line + 1,
                 start.column + 1,
                 start.index,
-                0,
+                _OPEN,
                 event.tag or "",
                 flow=bool(event.flow_style),
             )
             if event.anchor is not None:
                 anchors[event.anchor] = node
-            unfinished.add(id(node))
             parent.children.append(node)
             stack.append(parent)
             parent = node
             if len(stack) > MAX_DEPTH:
                 raise DescriptorError(f"Nesting is deeper than {MAX_DEPTH} levels.", where=place(name, node))
-        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+        elif kind is mapping_end or kind is sequence_end:
             parent.end = event.end_mark.index
-            unfinished.discard(id(parent))
-            if parent.kind is NodeKind.MAPPING:
+            if kind is mapping_end:
                 refuse_duplicate_keys(parent, name)
             finished.append(parent)
             parent = stack.pop()
         elif kind is yaml.AliasEvent:
-            start = event.start_mark
-            target = anchors.get(event.anchor)
-            here = Position(start.line + 1, start.column + 1)
-            if target is None:
-                raise DescriptorError(f"The anchor {quote(event.anchor)} is not known here.", where=place(name, here))
-            if id(target) in unfinished:
-                raise DescriptorError(f"The anchor {quote(event.anchor)} contains itself.", where=place(name, here))
-            alias = Node(NodeKind.ALIAS, here.line, here.column, start.index, event.end_mark.index, text=event.anchor)
-            alias.target = target
             aliased = True
-            parent.children.append(alias)
+            parent.children.append(_alias(event, anchors, name))
         else:
             break
     root = top.children[0]
     if aliased:
         _refuse_alias_bomb(finished, name)
     return root
+
+
+def _alias(event: Any, anchors: Mapping[str, Node], name: str) -> Node:
+    start, anchor = event.start_mark, event.anchor
+    target = anchors.get(anchor)
+    alias = Node(
+        NodeKind.ALIAS, start.line + 1, start.column + 1, start.index, event.end_mark.index, text=anchor, target=target
+    )
+    if target is None:
+        raise DescriptorError(f"The anchor {quote(anchor)} is not known here.", where=place(name, alias))
+    if target.end == _OPEN:
+        raise DescriptorError(f"The anchor {quote(anchor)} contains itself.", where=place(name, alias))
+    return alias
 
 
 def _refuse_alias_bomb(finished: list[Node], name: str) -> None:

@@ -22,9 +22,9 @@ from kitstudio.models.issue import Issue
 from kitstudio.models.quote import quote
 from kitstudio.models.references import (
     ARG_REFERENCE,
+    Held,
+    held,
     holds_arg,
-    holds_env,
-    holds_env_key,
     references,
 )
 from kitstudio.models.relations import parse_provide
@@ -140,14 +140,14 @@ def _check_size(text: str, errors: list[Issue], warnings: list[Issue]) -> None:
 
 def _check_declared(descriptor: Descriptor, raw: _Bytes) -> Iterable[Issue]:
     names = [name for name in references(raw.text) if name not in descriptor.args]
-    held = raw.holders() if names else {}
+    paths = raw.holders() if names else {}
     for name in names:
         message = f"the arg {quote(name)} is referred to and not declared"
-        yield from _at_holders(held, name, message, "Declare it under args, or correct the name.")
+        yield from _at_holders(paths, name, message, "Declare it under args, or correct the name.")
 
 
-def _at_holders(held: Mapping[str, list[str]], name: str, message: str, remedy: str) -> Iterable[Issue]:
-    paths = held.get(name)
+def _at_holders(holders_of: Mapping[str, list[str]], name: str, message: str, remedy: str) -> Iterable[Issue]:
+    paths = holders_of.get(name)
     if not paths:
         yield Issue("", f"{message} (in a comment or a later document)", remedy)
     for path in paths or ():
@@ -182,10 +182,10 @@ def _published_extras(descriptor: Descriptor, raw: _Bytes | None) -> Iterable[Is
 
 def _check_no_build_references(descriptor: Descriptor, raw: _Bytes) -> Iterable[Issue]:
     names = [name for name in references(raw.text) if name in descriptor.args and descriptor.args[name].is_build]
-    held = raw.holders() if names else {}
+    paths = raw.holders() if names else {}
     for name in names:
         message = f"the build-phase arg {quote(name)} is still referred to"
-        for issue in _at_holders(held, name, message, "Publish with the arg's value."):
+        for issue in _at_holders(paths, name, message, "Publish with the arg's value."):
             if not _is_reported_elsewhere(issue.path):
                 yield issue
 
@@ -210,5 +210,5 @@ def _effective_extras(descriptor: Descriptor, raw: _Bytes | None, *, groups_refu
     left = references(raw.text) if raw else ()
     if left:
         yield Issue("", f"arg references are left: {', '.join(left)}", "Supply a value for each.")
-    if any(holds_env(entry.config) or holds_env_key(entry.config) for entry in descriptor.entries()):
+    if any(held(entry.config) & (Held.ENV | Held.ENV_KEY) for entry in descriptor.entries()):
         yield Issue("capabilities", "references to the environment are left")
