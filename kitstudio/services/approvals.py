@@ -13,7 +13,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kitstudio.models import lock as locks
@@ -49,10 +49,10 @@ class Request:
 
     id: str
     name: str
-    plan: Plan
+    plan: Plan = field(repr=False)
     review: Review
     granted: Lock | None
-    reduced: Plan | None = None
+    reduced: Plan | None = field(default=None, repr=False)
 
     @property
     def critical(self) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ No request leaves before a network source is opened: ``refresh("")`` touches loc
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.plan import Offer
@@ -127,7 +127,7 @@ class Catalog:
         exact = _exact(located.reference, tags)
         artifact = await located.place.source.artifact(exact)
         reading = view.read(artifact)
-        card = view.card(located.place.id, artifact, reading)
+        card = self._card(located.place, artifact, reading)
         self._shelve(card)
         document = reading.document
         return KitDetails(
@@ -224,7 +224,7 @@ class Catalog:
                 tags = await shelf.place.source.tags(repository)
                 artifact = await shelf.place.source.artifact(_exact(name, tags))
             reading = view.read(artifact)
-            card = view.card(shelf.place.id, artifact, reading)
+            card = self._card(shelf.place, artifact, reading)
             if reading.descriptor is not None and card.kind is not CardKind.ERROR:
                 self._offers[card.reference] = Offer(
                     card.reference, card.version, reading.descriptor.provides, card.kind.value
@@ -236,6 +236,11 @@ class Catalog:
         if repository in shelf.cards:
             shelf.cards[repository] = card
             self.changed.publish(None)
+
+    @staticmethod
+    def _card(place: Place, artifact: Artifact, reading: view.Reading) -> KitCard:
+        card = view.card(place.id, artifact, reading)
+        return replace(card, reference=place.spelled(card.reference, artifact.digest))
 
     def _shelve(self, card: KitCard) -> None:
         """A Kit page of the version a card shows also brings that card up to date."""

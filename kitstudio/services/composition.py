@@ -49,15 +49,19 @@ class Composition:
     dirty: bool = False
     descriptor: Descriptor | None = None
     text_error: str = ""
-    plan: Plan = field(default_factory=Plan)
+    plan: Plan = field(default_factory=Plan, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class JudgedPlan(Plan):
     """A plan with what it was judged from, so that it can be judged again with other choices, and be recorded."""
 
     state: SetState | None = None
     document: Descriptor | None = None
+
+    def __repr__(self) -> str:
+        """Expanded values may be secrets: nothing of them is shown."""
+        return f"JudgedPlan({len(self.members)} members, {len(self.problems)} problems)"
 
 
 def read_set(path: Path) -> str:

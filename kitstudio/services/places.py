@@ -50,11 +50,9 @@ class Place:
     def network(self) -> bool:
         return self.kind in (SourceKind.REGISTRY, SourceKind.HUB)
 
-    def spelled(self, reference: Reference, digest: str) -> str:
+    def spelled(self, reference: str, digest: str) -> str:
         """The spelling that finds ``reference`` again from anywhere: a layout's own names mean nothing outside it."""
-        if self.kind is SourceKind.LAYOUT:
-            return f"{self.id}@{digest}"
-        return str(reference)
+        return f"{self.id}@{digest}" if self.kind is SourceKind.LAYOUT and not self.registry else reference
 
 
 class Nowhere:
