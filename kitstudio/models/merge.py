@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from kitstudio.models import words
 from kitstudio.models.capabilities import agent_context, host_mount, volume
 from kitstudio.models.capabilities.shape import ShapeError, is_parameterised
 from kitstudio.models.descriptor import Capability, CapabilityGroup, CapabilityItem, Descriptor, Kind, Source
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.reconcile import Asked, Conflict, Contribution, reconcile
 from kitstudio.models.references import holds_env
-from kitstudio.models.relations import Provide, parse_provide, parse_require, satisfies
+from kitstudio.models.relations import Provide, satisfies
+from kitstudio.models.resolve import parsed_provide, parsed_require
 
 STORAGE = (volume.TYPE.name, host_mount.TYPE.name)
 
@@ -69,11 +71,12 @@ def merge_relations(contributions: Sequence[Contribution]) -> tuple[Descriptor, 
         conflicts.append(Conflict((), "kind", "There is nothing to merge."))
     for item in contributions:
         if item.descriptor.kind not in (Kind.WORKLOAD, Kind.MIXIN):
-            message = f"{item.reference} is of kind {item.descriptor.kind!r}; only workloads and mixins are merged."
+            who = words.kit_name(item.reference)
+            message = f"{who} is of kind {item.descriptor.kind!r}; only workloads and mixins are merged."
             conflicts.append(Conflict((item.reference,), "kind", message))
     workloads = tuple(c.reference for c in contributions if c.descriptor.kind == Kind.WORKLOAD)
     if len(workloads) > 1:
-        message = f"{' and '.join(workloads)} are both workloads. A set can have one."
+        message = f"{words.listed([words.kit_name(w) for w in workloads])} are both workloads. A set can have one."
         conflicts.append(Conflict(workloads, "kind", message))
     offers = [_offers(contribution.descriptor) for contribution in contributions]
     base = Descriptor(
@@ -92,7 +95,7 @@ def _offers(descriptor: Descriptor) -> list[tuple[str, Provide]]:
     found = []
     for text in descriptor.provides:
         try:
-            provide = parse_provide(text)
+            provide = parsed_provide(text)
         except DescriptorError:
             # An entry that does not parse offers nothing; validation reports it.
             continue
@@ -115,15 +118,19 @@ def _provides(offers: list[list[tuple[str, Provide]]]) -> tuple[str, ...]:
 def _open(needs: list[tuple[str, ...]], offers: list[list[tuple[str, Provide]]]) -> tuple[str, ...]:
     """Needs that no other contribution answers, each text once."""
     found: dict[str, None] = {}
+    by_name: dict[str, list[tuple[int, Provide]]] = {}
+    for place, offered in enumerate(offers):
+        for _, provide in offered:
+            by_name.setdefault(provide.name, []).append((place, provide))
     for index, texts in enumerate(needs):
         for text in texts:
             try:
-                require = parse_require(text)
+                require = parsed_require(text)
             except DescriptorError:
                 # Kept as it stands: validation of the result reports it.
                 found.setdefault(text)
                 continue
-            others = (p for place, offered in enumerate(offers) if place != index for _, p in offered)
+            others = (provide for place, provide in by_name.get(require.name, ()) if place != index)
             if not any(satisfies(provide, require) for provide in others):
                 found.setdefault(text)
     return tuple(found)

@@ -12,11 +12,11 @@ from kitstudio.models import review as reviews
 from kitstudio.models import surface as surfaces
 from kitstudio.models import words
 from kitstudio.models.choices import Choice as Choice
-from kitstudio.models.choices import Chosen, choose
 from kitstudio.models.compose import try_compose
-from kitstudio.models.descriptor import Arg, Capability, Descriptor, Kind, Source
+from kitstudio.models.descriptor import Arg, Capability, Descriptor, Kind
 from kitstudio.models.inputs import OWN, Declared, Settled, settle
 from kitstudio.models.inputs import Input as Input
+from kitstudio.models.parts import Part, part_of
 from kitstudio.models.prepare import prepare, published_faults
 from kitstudio.models.problems import Problem as Problem
 from kitstudio.models.problems import ProblemKind as ProblemKind
@@ -162,9 +162,10 @@ class _Planning:
             order.append(OWN)
         environment = self._environment(known, order, settled)
         prepared = self._prepare(known, own, settled, environment)
-        chosen = self._choose(known, prepared, order)
-        self.problems += credential_owners(units, [_entries(chosen.get(unit.reference)) for unit in units])
-        return self._composed(units, resolution, order, settled, environment, prepared, chosen)
+        parts = self._parts(known, prepared, order)
+        entries = [parts[unit.reference].entries() if unit.reference in parts else () for unit in units]
+        self.problems += credential_owners(units, entries)
+        return self._composed(units, resolution, order, settled, environment, parts)
 
     def _known(self) -> list[Member]:
         """Members whose published form is there and valid."""
@@ -263,12 +264,12 @@ class _Planning:
                 found[reference] = made
         return found
 
-    def _choose(
+    def _parts(
         self, known: Sequence[Member], prepared: Mapping[str, Descriptor], order: Sequence[str]
-    ) -> dict[str, Chosen]:
+    ) -> dict[str, Part]:
         lines = {member.reference: member.lines for member in known}
         return {
-            reference: choose(reference, prepared[reference], self.choices, self.claimed, lines.get(reference))
+            reference: part_of(reference, prepared[reference], self.choices, self.claimed, lines.get(reference))
             for reference in order
             if reference in prepared
         }
@@ -280,23 +281,18 @@ class _Planning:
         order: Sequence[str],
         settled: Settled,
         environment: Mapping[str, str],
-        prepared: Mapping[str, Descriptor],
-        chosen: Mapping[str, Chosen],
+        parts: Mapping[str, Part],
     ) -> Plan:
-        selected = {
-            reference: _placed(part.selection.applied_to(prepared[reference]), part, reference)
-            for reference, part in chosen.items()
-        }
-        effective = self._effective(order, selected, chosen, complete=len(chosen) == len(units))
-        kit_surfaces = {reference: surfaces.project(descriptor) for reference, descriptor in selected.items()}
-        rows = [row for reference in order if reference in chosen for row in self._rows(reference, chosen[reference])]
+        effective = self._effective(parts, complete=len(parts) == len(units))
+        kit_surfaces = {reference: part.surface for reference, part in parts.items()}
         surface = surfaces.project(effective) if effective is not None else surfaces.union(kit_surfaces.values())
+        rows = reviews.union(row for part in parts.values() for row in part.permissions)
         workload = "" if resolution.workload is None else units[resolution.workload].reference
         ground = Ground(tuple(member.reference for member in self.members), workload, _provider(units), self.offers)
         return Plan(
             members=self.members,
             problems=with_remedies(self.problems, ground),
-            runtime_problems=tuple(p for part in chosen.values() for p in part.runtime_problems),
+            runtime_problems=tuple(p for part in parts.values() for p in part.runtime_problems),
             ordered=self._shown_order(order),
             topological=tuple(units[i].reference for i in resolution.topological if units[i].reference),
             workload=workload,
@@ -305,26 +301,23 @@ class _Planning:
                 for n in resolution.needs
             ),
             inputs=settled.inputs,
-            choices=tuple(choice for part in chosen.values() for choice in part.choices),
+            choices=tuple(choice for part in parts.values() for choice in part.choices),
             effective=effective,
-            selected=selected,
+            selected={reference: part.selected for reference, part in parts.items()},
             surface=surface,
             kit_surfaces=kit_surfaces,
-            permissions=_within(reviews.union(rows), surface),
+            permissions=_within(rows, surface),
             environment=environment,
             loading=any(member.loading for member in self.members),
-            records={reference: part.selection for reference, part in chosen.items()},
+            records={reference: part.selection for reference, part in parts.items()},
             values=settled.values,
         )
 
-    def _effective(
-        self, order: Sequence[str], selected: Mapping[str, Descriptor], chosen: Mapping[str, Chosen], *, complete: bool
-    ) -> Descriptor | None:
-        """The composed descriptor if it holds; what is in the way becomes problems."""
-        parts = [Contribution(reference, selected[reference]) for reference in order if reference in selected]
+    def _effective(self, parts: Mapping[str, Part], *, complete: bool) -> Descriptor | None:
+        """The composed descriptor if it holds; what is in the way becomes problems. ``parts`` are in order."""
         if not parts:
             return None
-        composed = try_compose(parts)
+        composed = try_compose([Contribution(reference, part.selected) for reference, part in parts.items()])
         told = {p.kind for p in self.problems}
         for conflict in composed.conflicts:
             owned_twice = conflict.name == CREDENTIAL and ProblemKind.SEVERAL_CREDENTIAL_OWNERS in told
@@ -337,18 +330,10 @@ class _Planning:
         effective = replace(composed.descriptor, display_name=self.document.display_name, version=self.document.version)
         faults = validate_descriptor(effective, Form.EFFECTIVE).errors
         for issue in faults:
-            kits = _concerned(issue.path, effective, chosen)
+            kits = _concerned(issue.path, effective, parts)
             message = f"The composed set does not hold: {issue.message}."
             self.problems.append(Problem(ProblemKind.MERGE, kits, issue.path, message, issue.remedy))
         return None if faults or self.problems else effective
-
-    def _rows(self, reference: str, part: Chosen) -> Iterable[Permission]:
-        optional = {path for record in part.selection.selected if record.optional for path in record.members}
-        lines = next((m.lines for m in self.members if m.reference == reference), None)
-        for item in part.selection.entries:
-            yield from reviews.entry_permissions(
-                item.entry, item.path, reference, lines, optional=item.path in optional
-            )
 
     def _shown_order(self, order: Sequence[str]) -> tuple[str, ...]:
         placed = [reference for reference in order if reference]
@@ -356,16 +341,6 @@ class _Planning:
 
 
 CREDENTIAL = "com.docker.sandbox/credential@1"
-
-
-def _entries(part: Chosen | None) -> tuple[Capability, ...]:
-    return tuple(item.entry for item in part.selection.entries) if part is not None else ()
-
-
-def _placed(descriptor: Descriptor, part: Chosen, reference: str) -> Descriptor:
-    """Each selected request with its place in its own Kit's descriptor, whatever its author says of its origin."""
-    entries = tuple(replace(item.entry, source=Source(reference, item.path)) for item in part.selection.entries)
-    return replace(descriptor, capabilities=entries)
 
 
 def _exports(args: Mapping[str, Arg], values: Mapping[str, str]) -> dict[str, str]:
@@ -404,11 +379,11 @@ def _within(rows: Iterable[Permission], surface: Surface) -> tuple[Permission, .
     return tuple(row for row in rows if any(fact in held for fact in row.facts))
 
 
-def _concerned(path: str, effective: Descriptor, chosen: Mapping[str, Chosen]) -> tuple[str, ...]:
+def _concerned(path: str, effective: Descriptor, parts: Mapping[str, Part]) -> tuple[str, ...]:
     """The Kits that ask for the type an error of the composed descriptor is about."""
     index = path.removeprefix("capabilities[").partition("]")[0]
     if not path.startswith("capabilities[") or not index.isdigit() or int(index) >= len(effective.capabilities):
         return ()
     entry = effective.capabilities[int(index)]
     type_ = entry.type if isinstance(entry, Capability) else ""
-    return tuple(ref for ref, part in chosen.items() if ref and any(e.type == type_ for e in _entries(part)))
+    return tuple(ref for ref, part in parts.items() if ref and any(e.type == type_ for e in part.entries()))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from kitstudio.models import words
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.problems import Problem, ProblemKind, Remedy, RemedyKind
-from kitstudio.models.relations import Provide, Require, parse_provide, parse_require, satisfies
-from kitstudio.models.resolve import shown
+from kitstudio.models.relations import Provide, Require, satisfies
+from kitstudio.models.resolve import parsed_provide, parsed_require, shown
 from kitstudio.models.versions import compare, is_version
 
 MOST = 3
@@ -132,7 +132,7 @@ def _offers(offer: Offer, require: Require | None) -> bool:
         return False
     for text in offer.provides:
         try:
-            provide = parse_provide(text)
+            provide = parsed_provide(text)
         except DescriptorError:
             # A catalog entry that does not parse offers nothing.
             continue
@@ -145,6 +145,6 @@ def _offers(offer: Offer, require: Require | None) -> bool:
 
 def _require(text: str) -> Require | None:
     try:
-        return parse_require(text)
+        return parsed_require(text)
     except DescriptorError:
         return None

@@ -137,7 +137,7 @@ def effective_provides(unit: Unit) -> Iterator[tuple[str, Provide | DescriptorEr
     fallback = reference_version(unit.reference) or unit.descriptor.version.strip()
     for text in unit.descriptor.provides:
         try:
-            provide = _provide(text)
+            provide = parsed_provide(text)
         except DescriptorError as error:
             yield text, error
             continue
@@ -288,7 +288,7 @@ def _parsed(units: Sequence[Unit], field_name: str) -> Iterator[tuple[int, Unit,
     for index, unit in enumerate(units):
         for text in entries(unit.descriptor) if unit.descriptor else ():
             try:
-                yield index, unit, text, _require(text)
+                yield index, unit, text, parsed_require(text)
             except DescriptorError as error:
                 yield index, unit, text, error
 
@@ -319,10 +319,12 @@ def _names(units: Sequence[Unit], kits: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=16384)
-def _provide(text: str) -> Provide:
+def parsed_provide(text: str) -> Provide:
+    """``parse_provide``, remembered: the same text is read over and over while a set is edited."""
     return parse_provide(text)
 
 
 @lru_cache(maxsize=4096)
-def _require(text: str) -> Require:
+def parsed_require(text: str) -> Require:
+    """``parse_require``, remembered."""
     return parse_require(text)
