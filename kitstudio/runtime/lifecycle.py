@@ -175,9 +175,9 @@ async def exists(guest: Guest, path: str) -> bool:
 def _failed(hook: Hook, how: str, output: bytes) -> SandboxError:
     tail = output[-2000:].decode("utf-8", "replace").strip()
     command = " ".join(hook.command)[:300]
-    text = f"The {hook.phase} hook {hook.index + 1} of {hook.kit} {how}. Command: {command}"
+    text = f"The {hook.phase} hook {hook.index + 1} of {hook.kit or 'the set'} {how}. Command: {command}"
     return SandboxError(
         f"{text}\nOutput:\n{tail}" if tail else f"{text}. It wrote nothing.",
-        where=f"{hook.kit}: {hook.path}",
+        where=f"{hook.kit or 'the set'}: {hook.path}",
         remedy="The Kit's author has to mend the hook, or the set must grant what it needs.",
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kitstudio.models.descriptor import Capability, Descriptor
+from kitstudio.models.descriptor import Capability, Descriptor, Source
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.runtime.capabilities import NETWORK_POLICY
@@ -162,10 +162,13 @@ def contributions(approved: ApprovedLock) -> Iterator[tuple[str, Descriptor]]:
 
 
 def paths(descriptor: Descriptor) -> Iterator[tuple[str, Capability]]:
-    """Every request with its dotted path; selection keeps the original place in ``source.path``."""
+    """Every request with its dotted path in its Kit; selection keeps the original place in ``source``.
+
+    A request that a set was published from belongs to another Kit's text: its path says so and has no line here.
+    """
     for index, item in enumerate(descriptor.capabilities):
         if isinstance(item, Capability):
-            yield (item.source.path if item.source and item.source.path else f"capabilities[{index}]"), item
+            yield _place(item.source, index), item
             continue
         for member, entry in enumerate(item.members or ()):
             if isinstance(entry, Capability):
@@ -194,3 +197,9 @@ def _entries(descriptor: Descriptor) -> Iterator[tuple[str, Phase, bool, str]]:
 def _shown(host: str | Address, port: int) -> str:
     text = str(host)
     return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
+
+
+def _place(source: Source | None, index: int) -> str:
+    if source is None or not source.path:
+        return f"capabilities[{index}]"
+    return f"{source.kit} {source.path}" if source.kit else source.path

@@ -379,7 +379,7 @@ async def _ended(machine: AnyMachine) -> MachineExit | None:
 
 
 def _hook_text(hook: Hook) -> str:
-    return f"{hook.kit}: {hook.description or ' '.join(hook.command)[:120]}"
+    return f"{hook.kit or 'the set'}: {hook.description or ' '.join(hook.command)[:120]}"
 
 
 if __name__ == "__main__":

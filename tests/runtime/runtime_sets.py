@@ -45,7 +45,14 @@ def inventory(
 ) -> Inventory:
     """``{"bin/sh": "f", "lib": "d", "bin2": "l:bin"}``."""
     entries: dict[str, InventoryEntry] = {}
-    for path, kind in paths.items():
+    everything = dict.fromkeys(files or {}, "f") | dict(paths)
+    for path in list(everything):
+        above = path.split("/")[:-1]
+        for depth in range(len(above) + 1):
+            folder = "/".join(above[:depth])
+            if folder not in everything:
+                entries[folder] = InventoryEntry(folder, EntryType.DIRECTORY, 0o755, 0, 0, implied=True)
+    for path, kind in everything.items():
         letter, _, target = kind.partition(":")
         mode = 0o755 if executable else 0o644
         entries[path] = InventoryEntry(path, EntryType(letter), mode, 0, 0, target=target)

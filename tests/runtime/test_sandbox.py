@@ -1,0 +1,301 @@
+"""Whole sandboxes: a busybox workload and a mixin in a real machine, from create to remove."""
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from busybox_kits import FOLDER, Entry, Shelf, floor
+from runtime_sets import capability
+
+from kitstudio.models.descriptor import Capability, JsonValue
+from kitstudio.runtime import state
+from kitstudio.runtime.backend import LaunchOptions, LaunchPhase, Progress, SandboxError, State
+from kitstudio.runtime.guest.image import find_guest_image
+from kitstudio.runtime.qemu_backend import QemuBackend
+from kitstudio.runtime.state import SandboxFolder
+
+
+def _unable() -> str:
+    try:
+        find_guest_image()
+    except SandboxError as error:
+        return str(error)
+    return "" if shutil.which("qemu-system-x86_64") else "QEMU is not installed"
+
+
+pytestmark = [pytest.mark.vm, pytest.mark.skipif(bool(_unable()), reason=_unable() or "-")]
+
+BASE, MIXIN = "kits.test/base:1.0.0", "kits.test/tool:2.0.0"
+
+
+class Bench:
+    """A backend over a fresh home, the Kits, a web server on the host's loopback."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.backend = QemuBackend(home, _CACHE or home / "cache", probe=_emulated)
+        self.shelf = Shelf(home / "kits")
+        self.steps: list[Progress] = []
+        self.asked: list[str] = []
+        self.port = 0
+
+    def kits(self, *workload: Capability, mixin: tuple[Capability, ...] = (), **config: Any) -> None:
+        settings: dict[str, Any] = {"user": "agent", "workdir": "/work", "env": ("PATH=/bin", "COLOUR=red")} | config
+        settings.setdefault("cmd", ("/bin/sh",))
+        self.shelf.add(BASE, "workload", floor(), *workload, **settings)
+        staged = "usr/share/sandbox/kit/tool"
+        files = {"opt": FOLDER, "opt/tool": Entry(b"#!/bin/sh\necho tool\n", 0o755)} | {
+            f"{staged}/notes.md": Entry(b"Use tool.\n")
+        }
+        self.shelf.add(MIXIN, "mixin", files, *mixin, env=("PATH=/opt",))
+
+    async def create(self, name: str = "box", **options: Any) -> Any:
+        names = {"pkgs.test": "127.0.0.1", "run.test": "127.0.0.1", "other.test": "127.0.0.1"}
+        return await self.backend.create(
+            self.shelf.approved(),
+            LaunchOptions(name, memory=256, private_names=names, **options),
+            self.shelf,
+            self.steps.append,
+        )
+
+    async def sh(self, script: str, name: str = "box", **more: Any) -> str:
+        result = await self.backend.execute(name, ["sh", "-c", script], timeout=60, **more)
+        return (result.stdout + result.stderr).decode()
+
+    def record(self, name: str = "box") -> state.Record:
+        return SandboxFolder(self.home / "sandboxes" / name).read()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.asked.append((await reader.readline()).decode().strip())
+        while (await reader.readline()).strip():
+            pass
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+        await writer.drain()
+        writer.close()
+
+
+async def _emulated() -> tuple[str, str]:
+    return "tcg", "the tests ask for software emulation"
+
+
+_CACHE: Path | None = None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shared_layers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    global _CACHE
+    _CACHE = tmp_path_factory.mktemp("cache")
+
+
+@asynccontextmanager
+async def bench(home: Path) -> AsyncIterator[Bench]:
+    made = Bench(home)
+    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
+    made.port = server.sockets[0].getsockname()[1]
+    async with server:
+        try:
+            yield made
+        finally:
+            for status in await made.backend.list():
+                await made.backend.remove(status.name)
+    assert list((home / "sandboxes").iterdir()) == []
+    assert processes_of(home) == []
+
+
+def processes_of(home: Path) -> list[str]:
+    """Command lines of living processes that name this home."""
+    found: list[str] = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(home) in line and int(path.name) != os.getpid() and state.identify(int(path.name)):
+            found.append(line)
+    return found
+
+
+def hooks(
+    install: list[JsonValue] | None = None, startup: list[JsonValue] | None = None, **more: JsonValue
+) -> Capability:
+    return capability("lifecycle@1", {"install": install or [], "startup": startup or [], **more})
+
+
+async def test_a_sandbox_from_create_to_remove(tmp_path: Path) -> None:
+    async with bench(tmp_path) as b:
+        fetch = f"wget -q -O - http://pkgs.test:{b.port}/from-hook"
+        b.kits(
+            capability("sbx@1"),
+            hooks(
+                [{"command": "echo base $(id -u) $COLOUR >> /var/order"}],
+                [{"command": "echo boot $(id -u) >> /tmp/boots", "env": ["COLOUR"]}],
+                interactive=["-c", "echo interactive; id -u; stty size 2>/dev/null || true; cat"],
+            ),
+            capability("agent-context@1", {"directory": "/home/agent/.a", "filename": "AGENTS.md"}),
+            entrypoint=("/bin/sh",),
+            cmd=("-c", "echo headless $COLOUR $BASHED"),
+            mixin=(
+                hooks(
+                    [{"command": f"{fetch} >> /var/order"}, {"command": ["sh", "-c", "echo $PATH > /var/path"]}],
+                    files=[{"path": "/etc/tool/config", "content": 'a="b"\r\n\u00e9', "mode": "0640"}],
+                ),
+                capability(
+                    "network-policy@1",
+                    {"install": {"allow": [f"pkgs.test:{b.port}"]}, "runtime": {"allow": [f"run.test:{b.port}"]}},
+                ),
+                capability("agent-context@1", {"contentFile": "/usr/share/sandbox/kit/tool/notes.md"}),
+            ),
+        )
+        status = await b.create()
+        assert status.state is State.RUNNING and status.accel == "tcg" and status.memory_limit == 256
+        assert status.memory > 50 and status.set_name == "demo"
+        assert list(dict.fromkeys(step.phase for step in b.steps)) == list(LaunchPhase)
+
+        # Hooks: providers first, root by default, environment scrubbed, install grants open while they ran.
+        assert await b.sh("cat /var/order") == "base 0\nhello"
+        assert b.asked == ["GET /from-hook HTTP/1.1"]
+        assert await b.sh("cat /var/path") == "/bin:/opt\n"
+        assert await b.sh("cat /tmp/boots") == "boot 1000\n"
+        assert await b.sh("stat -c '%u %a' /etc/tool/config; cat /etc/tool/config") == '1000 640\na="b"\r\n\u00e9'
+        runs = await b.backend.hooks("box")
+        assert [(r.kit, r.phase, r.index, r.user, r.status) for r in runs] == [
+            (BASE, "install", 0, "root", 0),
+            (MIXIN, "install", 0, "root", 0),
+            (MIXIN, "install", 1, "root", 0),
+            (BASE, "startup", 0, "agent", 0),
+        ]
+
+        # The agent's view.
+        assert await b.sh("id -u; pwd; echo $HOME $COLOUR") == "1000\n/work\n/home/agent red\n"
+        assert "/usr/share/sandbox/kit/tool/notes.md" in await b.sh("cat /home/agent/.a/AGENTS.md")
+        assert (await b.backend.execute("box", [])).stdout == b"headless red yes\n"
+        assert await b.sh("tool") == "tool\n"
+        assert await b.sh("cat /proc/1/comm") != "sh\n"
+
+        # Egress: the install grant is closed, the runtime grant works, its neighbours do not, by proxy and by relay.
+        for ask in ("wget -q -O -", "env -u http_proxy wget -q -O -"):
+            assert await b.sh(f"{ask} http://run.test:{b.port}/") == "hello"
+            assert "hello" not in await b.sh(f"{ask} http://pkgs.test:{b.port}/")
+            assert "hello" not in await b.sh(f"{ask} http://other.test:{b.port}/")
+        raw = f"printf 'GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n' | nc -w 5 %s {b.port}"
+        assert "hello" in await b.sh(raw % "run.test")
+        assert "hello" not in await b.sh(raw % "other.test")
+        assert "hello" not in await b.sh(raw % "127.0.0.1")
+        refused = [d for d in await b.backend.decisions("box") if d.verdict == "refused"]
+        assert {(d.phase, d.host) for d in refused} >= {("runtime", "pkgs.test"), ("runtime", "other.test")}
+        assert refused[0].reason == f"no entry names pkgs.test:{b.port}"
+        allowed = [d for d in await b.backend.decisions("box") if d.verdict == "allowed"]
+        assert {(d.kit, d.path) for d in allowed if d.phase == "runtime"} == {
+            (MIXIN, "capabilities[1].config.runtime.allow[0]")
+        }
+        assert (await b.backend.status("box")).refused == len(refused)
+
+        # A terminal runs the interactive launch argv.
+        terminal = await b.backend.terminal("box", [], columns=100, rows=30)
+        seen = b""
+        while b"1000\r\n30 100\r\n" not in seen:
+            seen += await asyncio.wait_for(terminal.read(), 20)
+        assert seen.startswith(b"interactive")
+        await terminal.write(b"ping\n")
+        while b"ping\r\nping" not in seen:
+            seen += await asyncio.wait_for(terminal.read(), 20)
+        await terminal.write(b"\x04")
+        while await asyncio.wait_for(terminal.read(), 20):
+            pass
+        assert await terminal.wait() == 0
+        await terminal.close()
+
+        # Stop and start: startup again, install not; the writable layer stays.
+        await b.backend.stop("box")
+        assert (await b.backend.status("box")).state is State.STOPPED
+        assert processes_of(tmp_path) == []
+        with pytest.raises(SandboxError, match="not running"):
+            await b.sh("true")
+        fetched = len(b.shelf.fetched)
+        assert (await b.backend.start("box", b.steps.append)).state is State.RUNNING
+        assert await b.sh("cat /var/order /tmp/boots") == "base 0\nhelloboot 1000\nboot 1000\n"
+        assert len(b.shelf.fetched) == fetched
+
+        # Recreate: a fresh writable layer, install hooks once more.
+        await b.sh("echo mine > /tmp/mine")
+        await b.backend.recreate("box", b.shelf.approved(), b.shelf, b.steps.append)
+        assert await b.sh("cat /var/order /tmp/boots; ls /tmp/mine") == (
+            "base 0\nhelloboot 1000\nls: /tmp/mine: No such file or directory\n"
+        )
+        details = await b.backend.details("box")
+        assert "-accel" in details["qemu"] and "network-policy@1" in details["effective"]
+        assert "close install grants" in await b.backend.log("box")
+
+
+async def test_a_failing_install_hook_leaves_nothing(tmp_path: Path) -> None:
+    async with bench(tmp_path) as b:
+        b.kits(mixin=(hooks([{"command": "echo why; exit 4"}]),))
+        with pytest.raises(SandboxError, match=f"install hook 1 of {MIXIN} failed with status 4") as caught:
+            await b.create()
+        assert "why" in caught.value.what
+        assert list((tmp_path / "sandboxes").iterdir()) == []
+        assert processes_of(tmp_path) == []
+
+
+async def test_a_cancelled_launch_leaves_nothing(tmp_path: Path) -> None:
+    async with bench(tmp_path) as b:
+        b.kits(hooks([{"command": "sleep 1000"}]))
+        work = asyncio.create_task(b.create())
+        while not any(step.phase is LaunchPhase.INSTALL and step.text for step in b.steps):
+            await asyncio.wait({work}, timeout=0.05)
+            assert not work.done(), work
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        assert list((tmp_path / "sandboxes").iterdir()) == []
+        assert processes_of(tmp_path) == []
+
+
+@pytest.mark.parametrize("victim", ["supervisor", "machine"])
+async def test_a_killed_process_leaves_a_sandbox_that_can_be_mended(tmp_path: Path, victim: str) -> None:
+    async with bench(tmp_path) as b:
+        b.kits()
+        await b.create()
+        await b.sh("echo kept > /work/kept; sync")
+        record = b.record()
+        process = record.supervisor if victim == "supervisor" else record.machine
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        status = await until(b, lambda s: s.state is State.BROKEN)
+        assert ("supervisor" if victim == "supervisor" else "signal 9") in status.broken
+        while state.is_alive(record.machine) or state.is_alive(record.supervisor):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        assert processes_of(tmp_path) == []
+        mended = await b.backend.repair("box")
+        if mended.state is State.STOPPED:
+            mended = await b.backend.start("box", b.steps.append)
+        assert mended.state is State.RUNNING
+        assert await b.sh("cat /work/kept") == "kept\n"
+
+
+async def test_a_workspace_is_the_working_directory(tmp_path: Path) -> None:
+    place = tmp_path / "my files, with a comma"
+    place.mkdir()
+    (place / "from-host").write_text("host\n")
+    async with bench(tmp_path) as b:
+        b.kits()
+        status = await b.create(workspace=place)
+        assert status.workspace == str(place)
+        assert await b.sh("pwd; cat from-host; id -u; echo guest > from-guest") == "/work\nhost\n1000\n"
+        assert (place / "from-guest").read_text() == "guest\n"
+        assert (place / "from-guest").stat().st_uid == os.getuid()
+
+
+async def until(b: Bench, wanted: Callable[[Any], bool]) -> Any:
+    async with asyncio.timeout(30):
+        while True:
+            status = await b.backend.status("box")
+            if wanted(status):
+                return status
+            await asyncio.sleep(0.05)
