@@ -20,6 +20,8 @@ from kitstudio.registry.source import Artifact, IndexEntry, Layer, Manifest, Not
 from kitstudio.registry.threads import Stop, in_thread
 from kitstudio.registry.writer import REF_NAME
 
+MAX_NAMES = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class _Named:
@@ -33,6 +35,7 @@ class LayoutSource:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._store = BlobStore(root)
+        self._known: tuple[bytes, tuple[_Named, ...]] = (b"", ())
 
     async def list(self) -> tuple[str, ...]:
         return tuple(sorted({named.reference.name for named in await in_thread(self._names)}))
@@ -66,8 +69,11 @@ class LayoutSource:
     def _names(self, stop: Stop) -> tuple[_Named, ...]:
         path = self.root / "index.json"
         raw = self._small_file(path)
+        known, names = self._known
+        if raw == known:
+            return names
         local = Reference(LOCAL, _slug(self.root.name))
-        index = parse_manifest(local, raw, "")
+        index = parse_manifest(local, raw, max_rows=MAX_NAMES)
         if not index.is_index:
             raise RegistryError("The folder's index.json is not an image index.", where=str(path))
         found = []
@@ -81,7 +87,8 @@ class LayoutSource:
                 found.append(_Named(parse(name), entry))
             except RegistryError:
                 found.append(_Named(local.with_digest(entry.digest), entry))
-        return tuple(found)
+        self._known = (raw, tuple(found))
+        return self._known[1]
 
     def _small_file(self, path: Path) -> bytes:
         try:

@@ -38,7 +38,9 @@ ATTESTATION = "vnd.docker.reference.type"
 _NOT_A_MANIFEST = "Check that the reference names an image."
 
 
-def parse_manifest(reference: Reference, raw: bytes, media_type: str = "", *, expected: str = "") -> Manifest:
+def parse_manifest(
+    reference: Reference, raw: bytes, media_type: str = "", *, expected: str = "", max_rows: int = MAX_ROWS
+) -> Manifest:
     """Parse one manifest or index and verify it against ``expected`` (a digest) where stated."""
     where = str(reference)
     digest = digest_of(raw, expected or "sha256:")
@@ -55,12 +57,12 @@ def parse_manifest(reference: Reference, raw: bytes, media_type: str = "", *, ex
     annotations = _texts(document.get("annotations"))
     artifact_type = _text(document.get("artifactType"))
     if stated in (OCI_INDEX, DOCKER_LIST):
-        entries = tuple(_entry(row, where) for row in _rows(document, "manifests", where))
+        entries = tuple(_entry(row, where) for row in _rows(document, "manifests", where, max_rows))
         runnable = tuple((e.platform, e.digest) for e in entries if e.platform is not None and is_runnable(e))
         return Manifest(reference, digest, stated, raw, annotations, artifact_type, platforms=runnable, entries=entries)
     if not isinstance(document.get("config"), dict):
         raise RegistryError("The manifest names no config.", where=where, remedy=_NOT_A_MANIFEST)
-    layers = tuple(_layer(row, where) for row in _rows(document, "layers", where))
+    layers = tuple(_layer(row, where) for row in _rows(document, "layers", where, max_rows))
     config = _layer(document["config"], where)
     return Manifest(reference, digest, stated, raw, annotations, artifact_type, config, layers)
 
@@ -140,12 +142,12 @@ def _object(raw: bytes, where: str) -> dict[str, Any]:
     return document
 
 
-def _rows(document: Mapping[str, Any], key: str, where: str) -> list[Any]:
+def _rows(document: Mapping[str, Any], key: str, where: str, most: int) -> list[Any]:
     rows = document.get(key)
     if rows is None:
         return []
-    if not isinstance(rows, list) or len(rows) > MAX_ROWS:
-        raise RegistryError(f"The manifest's {key} are not a list of at most {MAX_ROWS:,}.", where=where)
+    if not isinstance(rows, list) or len(rows) > most:
+        raise RegistryError(f"The manifest's {key} are not a list of at most {most:,}.", where=where)
     return rows
 
 

@@ -18,7 +18,7 @@ from kitstudio.registry.credentials import Credentials, NoCredentials
 from kitstudio.registry.manifest import ACCEPTED, MAX_METADATA, parse_manifest, read_json
 from kitstudio.registry.reference import Reference, RegistryError, is_digest, is_tag
 from kitstudio.registry.source import Artifact, Layer, Manifest, NotFound, Offline, Platform, SignInRequired
-from kitstudio.registry.threads import Stop, in_thread
+from kitstudio.registry.threads import Stop, on_network
 
 MAX_PAGES = 1000
 MAX_NAMES = 100_000
@@ -47,23 +47,23 @@ class RegistrySource:
         self._local = threading.local()
 
     async def list(self) -> tuple[str, ...]:
-        return await in_thread(self._list)
+        return await on_network(self._list)
 
     async def tags(self, repository: str) -> tuple[str, ...]:
-        return await in_thread(self._tags, self._path(repository))
+        return await on_network(self._tags, self._path(repository))
 
     async def manifest(self, reference: Reference) -> Manifest:
-        return await in_thread(self._manifest, reference)
+        return await on_network(self._manifest, reference)
 
     async def head(self, reference: Reference) -> str:
         """The digest a reference stands for now, by HEAD where the registry answers it."""
-        return await in_thread(self._head, reference)
+        return await on_network(self._head, reference)
 
     async def artifact(self, reference: Reference, platform: Platform | None = None) -> Artifact:
         return await read_artifact(Reader(self.manifest, self._metadata), reference, platform)
 
     async def blob(self, reference: Reference, digest: str, size: int) -> Path:
-        return await in_thread(self._blob, reference, digest, size)
+        return await on_network(self._blob, reference, digest, size)
 
     async def events(self) -> AsyncIterator[str]:
         never: tuple[str, ...] = ()
@@ -72,11 +72,11 @@ class RegistrySource:
 
     async def push_blob(self, reference: Reference, blob: Layer, path: Path) -> None:
         """Upload a blob unless the repository has it."""
-        await in_thread(self._push_blob, reference, blob, path)
+        await on_network(self._push_blob, reference, blob, path)
 
     async def push_manifest(self, reference: Reference, manifest: Manifest) -> None:
         """Put a manifest's own bytes under ``reference`` (its tag, or its digest where it has none)."""
-        await in_thread(self._push_manifest, reference, manifest)
+        await on_network(self._push_manifest, reference, manifest)
 
     def _client(self) -> Client:
         client = getattr(self._local, "client", None)
