@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kitstudio.models.canonical import encode, readable
@@ -221,7 +221,6 @@ edits = st.one_of(
 styles = st.sampled_from(["hand-written", "rendered", "json", "crlf"])
 
 
-@settings(max_examples=150)
 @given(sets, styles, st.lists(edits, max_size=6))
 def test_any_run_of_edits_makes_the_set_that_was_meant(start: Descriptor, style: str, run: list[tuple]) -> None:  # type: ignore[type-arg]
     text = {
