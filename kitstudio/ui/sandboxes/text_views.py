@@ -1,0 +1,100 @@
+"""Log and Details: untrusted text shown as text, and what exactly runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+
+from kitstudio.models.words import claim
+from kitstudio.runtime.backend import SandboxStatus
+from kitstudio.ui.flow import ScrollContent
+from kitstudio.ui.fonts import Type
+from kitstudio.ui.sandboxes.lifecycle_view import output_pane, plain_output
+from kitstudio.ui.theme import Theme
+from kitstudio.ui.widgets.basic import button, holder, line, row, set_ground, text_label
+from kitstudio.ui.widgets.text import tr
+
+_MAX_DETAIL = 200_000
+
+
+class LogView(QWidget):
+    """What the sandbox and its machine wrote; follows the tail unless someone scrolled up."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.pane = output_pane(theme, tr("Log"), "sandboxLog")
+        copy = button(theme, tr("Copy all"), "copy", "link", name="logCopy")
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.pane.toPlainText()))
+        bar = row(text_label(tr("Log"), Type.NAME), None, copy, margins=(16, 8, 16, 8))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(holder(bar, "raised"))
+        layout.addWidget(line())
+        layout.addWidget(self.pane, 1)
+
+    def show_log(self, text: str) -> None:
+        """Show the log as it is now."""
+        shown = plain_output(text) if text else tr("Nothing has been logged.")
+        if shown == self.pane.toPlainText():
+            return
+        bar = self.pane.verticalScrollBar()
+        at_end, place = bar.value() >= bar.maximum(), bar.value()
+        self.pane.setPlainText(shown)
+        bar.setValue(bar.maximum() if at_end else place)
+
+
+class DetailsView(QScrollArea):
+    """Name by name what the backend says, each copyable; what was skipped comes first."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self._shown: tuple[tuple[str, ...], Mapping[str, str]] | None = None
+        self.setObjectName("sandboxDetails")
+        self.setAccessibleName(tr("Details"))
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def show_details(self, status: SandboxStatus, details: Mapping[str, str]) -> None:
+        """Show one sandbox; nothing is rebuilt where nothing changed."""
+        if self._shown == (status.skipped, details):
+            return
+        self._shown = (status.skipped, dict(details))
+        theme = self.theme
+        content = ScrollContent()
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(theme.px(16), theme.px(14), theme.px(16), theme.px(16))
+        layout.setSpacing(theme.px(8))
+        if status.skipped:
+            layout.addWidget(text_label(tr("Left out, because this version does not enforce it"), Type.NAME))
+            words = ", ".join(claim(item, 80) for item in status.skipped)
+            layout.addWidget(text_label(words, ink="secondary", wrap=True))
+        for name, value in details.items():
+            layout.addSpacing(theme.px(6))
+            copy = button(theme, tr("Copy"), "copy", "link")
+            copy.setAccessibleName(tr("Copy {name}").format(name=name))
+            copy.clicked.connect(lambda _=False, value=value: QGuiApplication.clipboard().setText(value))
+            layout.addLayout(row(text_label(claim(name, 80), Type.NAME), None, copy))
+            layout.addWidget(self._block(name, value))
+        layout.addStretch(1)
+        set_ground(content, "surface")
+        self.setWidget(content)
+
+    def _block(self, name: str, value: str) -> QWidget:
+        theme = self.theme
+        pane = QPlainTextEdit()
+        pane.setReadOnly(True)
+        pane.setProperty("mono", True)
+        pane.setFont(theme.font(Type.MONO))
+        pane.setAccessibleName(claim(name, 80))
+        pane.document().setDocumentMargin(theme.px(8))
+        text = plain_output(value[:_MAX_DETAIL]) or tr("empty")
+        pane.setPlainText(text)
+        lines = min(text.count("\n") + 1 + len(text) // 110, 18)
+        pane.setFixedHeight(lines * theme.line(Type.MONO) + theme.px(20))
+        pane.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        return pane
