@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from kitstudio.models import surface as surfaces
 from kitstudio.models import words
-from kitstudio.models.notes import Note
+from kitstudio.models.descriptor import Descriptor
+from kitstudio.models.notes import Note, notes
 from kitstudio.models.recall import permission_of
-from kitstudio.models.review import Asker, Finding, Permission, Review, Uncounted, arranged
+from kitstudio.models.review import Asker, Finding, Permission, Review, Uncounted, arranged, permissions
+from kitstudio.models.selection import members_of
 from kitstudio.models.surface import CATEGORIES, DENIES, Surface, Widening, diff_widenings
 from kitstudio.models.weights import Weight
 
@@ -37,6 +39,21 @@ class Side:
     kits: tuple[KitSide, ...]
     surface: Surface
     permissions: tuple[Permission, ...] = ()
+
+
+def kit_side(
+    reference: str, descriptor: Descriptor, *, digest: str = "", lines: Mapping[str, int] | None = None
+) -> Side:
+    """One Kit by itself, everything it asks for: what two versions are compared by."""
+    entries = [
+        (part.path, part.entry)
+        for index, item in enumerate(descriptor.capabilities)
+        for part in members_of(item, f"capabilities[{index}]")
+    ]
+    surface = surfaces.project(descriptor)
+    return Side(
+        (KitSide(reference, digest, surface, notes(entries)),), surface, permissions(descriptor, reference, lines)
+    )
 
 
 def judge(name: str, granted: Side | None, candidate: Side) -> Review:

@@ -17,7 +17,7 @@ from kitstudio.models.descriptor import Arg, Capability, Descriptor, Kind
 from kitstudio.models.inputs import OWN, Declared, Settled, settle
 from kitstudio.models.inputs import Input as Input
 from kitstudio.models.parts import Part, part_of
-from kitstudio.models.prepare import prepare, published_faults
+from kitstudio.models.prepare import Remembered, prepare, published_faults
 from kitstudio.models.problems import Problem as Problem
 from kitstudio.models.problems import ProblemKind as ProblemKind
 from kitstudio.models.problems import Remedy as Remedy
@@ -87,7 +87,7 @@ class Plan:
     surface: Surface = field(default_factory=Surface)
     kit_surfaces: Mapping[str, Surface] = field(default_factory=dict)
     permissions: tuple[Permission, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     loading: bool = False
     records: Mapping[str, Selection] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
@@ -187,17 +187,18 @@ class _Planning:
     def _own(self) -> Descriptor | None:
         """The set's own declarations as one more contribution, None if it makes none."""
         document = self.document
-        asks = (document.capabilities, document.provides, document.requires, document.integrates, document.conflicts)
-        if not any(asks):
-            return None
-        own = replace(document, kind=Kind.MIXIN.value, kits=(), kits_stated=False, build="", dockerfile="")
-        faults = validate_descriptor(own, Form.DECLARATIONS).errors
+        faults = [
+            issue
+            for issue in validate_descriptor(document, Form.DECLARATIONS).errors
+            if document.kits or issue.path != "kits"
+        ]
         if faults:
             detail = "\n".join(str(issue) for issue in faults)
             message = "The set's own declarations are not valid."
             self.problems.append(Problem(ProblemKind.MALFORMED_ENTRY, (), "", message, detail))
             return None
-        return own
+        asks = (document.capabilities, document.provides, document.requires, document.integrates, document.conflicts)
+        return _owns.get(document, None, lambda: _contribution(document)) if any(asks) else None
 
     def _settle(self, known: Sequence[Member]) -> Settled:
         create = {name: arg for name, arg in self.document.args.items() if not arg.is_build}
@@ -291,7 +292,7 @@ class _Planning:
         ground = Ground(tuple(member.reference for member in self.members), workload, _provider(units), self.offers)
         return Plan(
             members=self.members,
-            problems=with_remedies(self.problems, ground),
+            problems=with_remedies(map(_of_members, self.problems), ground),
             runtime_problems=tuple(p for part in parts.values() for p in part.runtime_problems),
             ordered=self._shown_order(order),
             topological=tuple(units[i].reference for i in resolution.topological if units[i].reference),
@@ -341,6 +342,19 @@ class _Planning:
 
 
 CREDENTIAL = "com.docker.sandbox/credential@1"
+
+
+def _contribution(document: Descriptor) -> Descriptor:
+    """What a set states beside its Kits counts as a mixin (§9.5)."""
+    return replace(document, kind=Kind.MIXIN.value, kits=(), kits_stated=False, build="", dockerfile="")
+
+
+_owns: Remembered[Descriptor] = Remembered(64)
+
+
+def _of_members(problem: Problem) -> Problem:
+    """A problem names members only; the set itself is none."""
+    return replace(problem, kits=tuple(kit for kit in problem.kits if kit)) if OWN in problem.kits else problem
 
 
 def _exports(args: Mapping[str, Arg], values: Mapping[str, str]) -> dict[str, str]:
