@@ -45,6 +45,7 @@ class MainWindow(QMainWindow):
         self.theme = theme
         self.navigator = Navigator(self)
         self.pages: dict[PageName, Page] = {}
+        self.tells: list[KitStudioError] = []
         self._factories = dict(factories)
         self._tasks = Tasks(self, self.tell_error)
         self._undo = QUndoGroup(self)
@@ -102,7 +103,8 @@ class MainWindow(QMainWindow):
             self._tasks.start(page.opened())
 
     def tell_error(self, error: KitStudioError) -> None:
-        """The last failure, in the footer."""
+        """The last failure, in the footer; ``tells`` keeps the last few."""
+        self.tells = [*self.tells[-9:], error]
         self.footer.show_error(error)
 
     def keep_state(self) -> None:

@@ -59,7 +59,10 @@ class Rail(Painted):
             self._group.addButton(made)
             self.buttons[page] = made
             layout.addWidget(made)
-        theme.changed.connect(lambda: self.setFixedWidth(theme.px(WIDTH)))
+
+    def _restyle(self) -> None:
+        self.setFixedWidth(self.theme.px(WIDTH))
+        super()._restyle()
 
     def show_page(self, page: PageName) -> None:
         self.buttons[page].setChecked(True)

@@ -20,9 +20,17 @@ class Tasks:
         self._loose: set[asyncio.Task[None]] = set()
         owner.destroyed.connect(self.cancel)
 
-    def start(self, work: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[None]:
-        """Run ``work``; with a ``name`` it takes the place of the task of that name."""
-        task = asyncio.get_running_loop().create_task(self._guard(work), name=name or None)
+    def start(self, work: Coroutine[Any, Any, Any], name: str = "") -> asyncio.Task[None] | None:
+        """Run ``work``; with a ``name`` it takes the place of the task of that name.
+
+        None once the loop has ended: a late timer or click of a closing window starts nothing any more.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            work.close()
+            return None
+        task = loop.create_task(self._guard(work), name=name or None)
         if name:
             previous = self._running.get(name)
             if previous is not None:

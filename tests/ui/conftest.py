@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -28,6 +28,7 @@ def theme(qapp: QApplication) -> Theme:
 @pytest.fixture
 def run(qapp: QApplication) -> Iterator[Callable[[Awaitable[Any]], Any]]:
     """``run(coroutine)``: await it on a loop that also serves Qt events, at most a minute."""
+    qapp.setQuitOnLastWindowClosed(False)
     loop = qasync.QEventLoop(qapp)
     previous = asyncio.get_event_loop_policy()
     asyncio.set_event_loop(loop)
@@ -45,5 +46,29 @@ def run(qapp: QApplication) -> Iterator[Callable[[Awaitable[Any]], Any]]:
         task.cancel()
     if tasks:
         loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+    loop.close()
     asyncio.set_event_loop(None)
     asyncio.set_event_loop_policy(previous)
+
+
+class IdleBackend:
+    """Runs nothing: for windows that never launch."""
+
+    def capabilities(self) -> frozenset[str]:
+        return frozenset()
+
+    async def acceleration(self) -> tuple[str, str]:
+        return "tcg", "nothing was tried"
+
+    async def list(self) -> tuple[object, ...]:
+        return ()
+
+    async def events(self) -> AsyncIterator[str]:
+        await asyncio.Event().wait()
+        yield ""
+
+
+@pytest.fixture
+def backend() -> IdleBackend:
+    """A backend without sandboxes."""
+    return IdleBackend()

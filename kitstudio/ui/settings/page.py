@@ -73,6 +73,7 @@ class SettingsPage(Page):
         layout.addWidget(self._area, 1)
         self.setLayout(layout)
         self._list.setCurrentRow(0)
+        theme.changed.connect(self._redress)
         self.destroyed.connect(studio.catalog.changed.subscribe(lambda _: self._draw_sources()))
 
     def title(self) -> str:
@@ -176,11 +177,17 @@ class SettingsPage(Page):
         made = Section(self.theme, title, about)
         self._column.addWidget(made)
         item = QListWidgetItem(self.theme.icon(icon, 20, Token.SECONDARY), title)
+        item.setData(Qt.ItemDataRole.UserRole, icon)
         item.setSizeHint(QSize(0, self.theme.px(34)))
         self._list.addItem(item)
-        self.theme.changed.connect(lambda: item.setIcon(self.theme.icon(icon, 20, Token.SECONDARY)))
         self._order = [*getattr(self, "_order", []), made]
         return made
+
+    def _redress(self) -> None:
+        for at in range(self._list.count()):
+            item = self._list.item(at)
+            item.setIcon(self.theme.icon(item.data(Qt.ItemDataRole.UserRole), 20, Token.SECONDARY))
+            item.setSizeHint(QSize(0, self.theme.px(34)))
 
     def _jump(self, index: int) -> None:
         if 0 <= index < len(self._order) and hasattr(self, "_area"):
