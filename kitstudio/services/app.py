@@ -43,10 +43,10 @@ class Studio:
         plain = (*options.plain_http, *self.settings.texts("registry.plain_http"))
         self.places = Places(home, offline=options.offline, plain_http=plain)
         self.catalog = Catalog(self.places, self.settings)
-        self.approvals = Approvals(home)
         self._backend = backend
         self._sandboxes: Sandboxes | None = None
         self.judgement = Judgement(self.places, self._claims, self.catalog.offers)
+        self.approvals = Approvals(home, self.judgement.again)
         self.composer = self.new_composer()
 
     @property
@@ -75,6 +75,8 @@ class Studio:
         await asyncio.gather(self.jobs.close(CLOSE_SECONDS), self.composer.close())
 
     async def _reapprove(self, lock_sha256: str) -> ApprovedLock:
+        if (made := self.approvals.made(lock_sha256)) is not None:
+            return made
         lock, document = self.approvals.granted(lock_sha256)
         return self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
 

@@ -12,7 +12,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import Answer, ApprovedLock, Lock
 from kitstudio.models.plan import Plan
 from kitstudio.models.review import Finding, Review, Weight
+from kitstudio.services.composition import JudgedPlan
 from kitstudio.services.findings import finding_json
 from kitstudio.services.home import Home, write_atomic
 from kitstudio.services.records import Record, Records
@@ -63,15 +64,24 @@ class Request:
 class Approvals:
     """State of the gate. ``changed`` publishes when what waits or the history changed."""
 
-    def __init__(self, home: Home, *, clock: Callable[[], float] = time.time, user: str = "") -> None:
+    def __init__(
+        self,
+        home: Home,
+        rejudge: Callable[[JudgedPlan, Mapping[str, bool]], Plan] | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        user: str = "",
+    ) -> None:
         self.changed: Topic[None] = Topic()
         self._folder = home.locks
         self._records = Records(home.database)
         self._clock = clock
         self._user = user or getpass.getuser()
+        self._rejudge = rejudge
         self._waiting: dict[str, Request] = {}
+        self._made: dict[str, ApprovedLock] = {}
 
-    def request(self, name: str, plan: Plan, reduced: Plan | None = None) -> Request:
+    def request(self, name: str, plan: Plan) -> Request:
         """Judge a launchable plan against the lock ``name``. Raises ``KitStudioError`` if it is not launchable."""
         check_name(name)
         problems = (*plan.problems, *plan.runtime_problems)
@@ -84,7 +94,7 @@ class Approvals:
             raise ApprovalError("The set is still being fetched.", where=name, remedy="Wait until its Kits are known.")
         granted = self.lock(name)
         review = locks.review(name, granted, plan)
-        return Request(uuid.uuid4().hex, name, plan, review, granted, reduced)
+        return Request(uuid.uuid4().hex, name, plan, review, granted, self._reduced(plan, review))
 
     def waiting(self) -> tuple[Request, ...]:
         """Requests set aside undecided, oldest first."""
@@ -129,23 +139,34 @@ class Approvals:
         """Replay an exported record or lock: equal digests, args and surface, else refused by name."""
         self._still_current(request)
         stored = read_lock(file)
-        differences = locks.differences(stored, replace(self._lock(request, request.plan, ""), answers=stored.answers))
+        plan = request.plan
+        if stored.selection and self._rejudge is not None and isinstance(plan, JudgedPlan):
+            # What the record declined stays out: it approves no more than it says.
+            plan = self._rejudge(plan, stored.selection)
+        made = replace(locks.from_plan(request.name, plan), answers=stored.answers)
+        differences = locks.differences(stored, made)
+        if stored.name != request.name:
+            differences = (f"it is for the set “{stored.name}”, this one is called “{request.name}”", *differences)
         if differences:
             raise ApprovalError(
                 f"The record does not fit: {differences[0]}.",
                 where=str(file),
                 remedy="It approves something else. Review this set yourself, or get a record made for exactly it.",
             )
-        return self._grant(request, request.plan, stored, "approved" if request.review.findings else "silent")
+        return self._grant(request, plan, stored, "approved" if request.review.findings else "silent")
 
     def again(self, lock_sha256: str, plan: Plan) -> ApprovedLock:
         """The approved lock with this hash once more, for a set fetched again; refused unless it is the very same."""
         stored, _ = self.granted(lock_sha256)
-        made = replace(self._locked(stored.name, plan), answers=stored.answers)
+        made = replace(locks.from_plan(stored.name, plan), answers=stored.answers)
         differences = locks.differences(stored, made)
         if differences:
             raise ApprovalError(f"The set is not what was approved: {differences[0]}.", where=stored.name)
         return _approved(stored, plan)
+
+    def made(self, lock_sha256: str) -> ApprovedLock | None:
+        """The approved lock with this hash, if it was made in this run: with the secrets it was given."""
+        return self._made.get(lock_sha256)
 
     def granted(self, lock_sha256: str) -> tuple[Lock, str]:
         """A lock some record of this home put in force, and the set's text then. Raises ``ApprovalError``."""
@@ -188,18 +209,30 @@ class Approvals:
             self._record(request, answer, text)
             write_atomic(self._path(request.name), text.encode())
         self._decided(request)
-        return _approved(lock, plan)
+        approved = _approved(lock, plan)
+        self._made[approved.sha256] = approved
+        return approved
 
-    def _lock(self, request: Request, plan: Plan, optional_answer: str) -> Lock:
+    def _reduced(self, plan: Plan, review: Review) -> Plan | None:
+        """The set without the optional items that the findings come from; None where there are none."""
+        asked = {(w.category, w.detail) for f in review.findings if _optional(f) for w in f.widenings}
+        off = {
+            f"{choice.kit}#{choice.path}": False
+            for choice in plan.choices
+            if choice.selected and any((p.category, p.detail) in asked for p in choice.permissions)
+        }
+        if not off or self._rejudge is None or not isinstance(plan, JudgedPlan):
+            return None
+        reduced = self._rejudge(plan, off)
+        return reduced if reduced.launchable else None
+
+    @staticmethod
+    def _lock(request: Request, plan: Plan, optional_answer: str) -> Lock:
         answers = tuple(
             Answer(finding.key, optional_answer if _optional(finding) else "approved")
             for finding in request.review.findings
         )
-        return replace(self._locked(request.name, plan), answers=answers)
-
-    @staticmethod
-    def _locked(name: str, plan: Plan) -> Lock:
-        return locks.from_plan(name, plan)
+        return replace(locks.from_plan(request.name, plan), answers=answers)
 
     def _record(self, request: Request, answer: str, text: str) -> None:
         record = Record(
@@ -211,6 +244,7 @@ class Approvals:
             lock_sha256=sha256(text),
             previous_sha256=sha256(locks.encode(request.granted)) if request.granted else "",
             findings=tuple(finding_json(finding) for finding in request.review.findings),
+            document=_document(request.plan),
         )
         self._records.append(record, text)
 
@@ -266,10 +300,14 @@ def read_lock(file: Path) -> Lock:
         with file.open("rb") as stream:
             raw = stream.read(MAX_FILE + 1)
         document = json.loads(raw[:MAX_FILE])
-        inner = document.get("lock", document) if document.get("kind") == RECORD_KIND else document
-        return locks.decode(json.dumps(inner, ensure_ascii=False))
+        is_record = document.get("kind") == RECORD_KIND
+        if is_record and document.get("answer") == "kept":
+            raise ApprovalError("This record approves nothing: its answer was a refusal.", where=str(file))
+        return locks.decode(json.dumps(document.get("lock") if is_record else document, ensure_ascii=False))
     except OSError as error:
         raise ApprovalError(f"The file cannot be read: {error.strerror}.", where=str(file)) from error
+    except ApprovalError:
+        raise
     except (ValueError, AttributeError, RecursionError, KitStudioError) as error:
         raise ApprovalError(
             f"The file is neither a lock nor an approval record: {error}.",
@@ -295,7 +333,7 @@ def record_json(record: Record) -> dict[str, object]:
 
 
 def sha256(text: str) -> str:
-    """The identity of a lock."""
+    """The identity of a lock's text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -309,6 +347,10 @@ def _approved(lock: Lock, plan: Plan) -> ApprovedLock:
         {member.reference: dict(member.lines) for member in plan.members},
         dict(plan.environment),
     )
+
+
+def _document(plan: Plan) -> str:
+    return plan.state.text if isinstance(plan, JudgedPlan) and plan.state is not None else ""
 
 
 def _optional(finding: Finding) -> bool:

@@ -108,5 +108,7 @@ def _listed(kit: LockedKit) -> ListedKit:
 
 
 def _judged(plan: Plan, document: Descriptor, state: SetState) -> JudgedPlan:
+    inputs = tuple(replace(i, secret=i.secret or (i.kit, i.name) in state.secrets) for i in plan.inputs)
+    plan = replace(plan, inputs=inputs)
     known = {field.name: getattr(plan, field.name) for field in fields(Plan)}
     return JudgedPlan(**known, state=state, document=document)
