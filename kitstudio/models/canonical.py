@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from kitstudio.models.decode import decode
@@ -83,6 +83,21 @@ def plain_value(descriptor: Descriptor) -> dict[str, JsonValue]:
 def from_value(value: Mapping[str, JsonValue], *, name: str = "") -> Descriptor:
     """The descriptor a JSON object states, under the rules of decoding."""
     return decode(readable(_write(dict(value))), name=name).descriptor
+
+
+def texts_of(part: Descriptor | Capability) -> Iterator[str]:
+    """Every text and key a descriptor or one of its entries holds."""
+    value: JsonValue = cast(JsonValue, to_value(part)) if isinstance(part, Descriptor) else _item(part)
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            yield from (key for key in item if isinstance(key, str))
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
 
 
 def readable(text: str) -> str:

@@ -101,7 +101,7 @@ class _Kit:
             elif arg.required and not self.waits:
                 error = "A value is needed."
         except DescriptorError as fault:
-            error = " ".join(part for part in (f"{fault.what}.", fault.remedy) if part)
+            error = " ".join(part for part in (fault.what, fault.remedy) if part)
         target = whole_reference(stated or "") if self.kit else ""
         secret = self.declared.is_secret(name) or (bool(target) and self.own.is_secret(target))
         self.inputs.append(Input(self.kit, name, arg, stated, error, secret))
@@ -125,7 +125,7 @@ class _Kit:
                 return None
         elif stated is not None and "${{" in value and (references(value) or ARG_OPENER.search(value)):
             raise DescriptorError(
-                f"The value of {name!r} mixes a reference with other text",
+                f"The value of {name!r} mixes a reference with other text.",
                 remedy="State a literal value, or nothing but one reference.",
             )
         check_value(name, arg, value)

@@ -10,14 +10,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
-from kitstudio.models.args import expand_create
+from kitstudio.models.args import expand_create, looks_secret
 from kitstudio.models.canonical import encode
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.environment import expand_environment
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.issue import Issue
 from kitstudio.models.references import ENV_REFERENCE
-from kitstudio.models.validate import Form, validate_descriptor
+from kitstudio.models.validate import Form, redacted, validate_descriptor
 
 T = TypeVar("T")
 Prepared = tuple[Descriptor | None, tuple[Issue, ...]]
@@ -81,4 +81,10 @@ def _prepare(descriptor: Descriptor, text: str, values: Mapping[str, str], envir
         except DescriptorError as error:
             return None, (Issue(error.where, error.what, error.remedy),)
     faults = validate_descriptor(made, Form.EXPANDED_DECLARATIONS).errors
-    return (None, faults) if faults else (made, ())
+    return (None, redacted(faults, descriptor, _secret_in(descriptor))) if faults else (made, ())
+
+
+def _secret_in(descriptor: Descriptor) -> Callable[[str], bool]:
+    """Whether the value of an arg is never shown; one that is not declared is taken for a secret."""
+    args = descriptor.args
+    return lambda name: name not in args or looks_secret(name, args[name].description)

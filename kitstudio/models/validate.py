@@ -7,14 +7,14 @@ fields around it in ``fields``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from kitstudio.models.block import check_capabilities, check_published_capabilities
-from kitstudio.models.canonical import encode, readable
-from kitstudio.models.descriptor import CapabilityGroup, Descriptor
+from kitstudio.models.canonical import encode, readable, texts_of
+from kitstudio.models.descriptor import Capability, CapabilityGroup, Descriptor
 from kitstudio.models.document import Document, Node
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.fields import check_args, check_kits, check_recipe, check_relations, check_top
@@ -22,6 +22,7 @@ from kitstudio.models.issue import Issue
 from kitstudio.models.quote import quote
 from kitstudio.models.references import (
     ARG_REFERENCE,
+    ENV_OPENER,
     Held,
     held,
     holds_arg,
@@ -34,7 +35,7 @@ __all__ = ["Form", "Issue", "Report", "redacted", "validate", "validate_descript
 
 MAX_BYTES: Final = 524_288
 """A descriptor over this is refused (§9.4)."""
-_DECLARATION: Final = re.compile(r"capabilities\[[0-9]+\](?:\.group\.capabilities\[[0-9]+\])?|[a-z]+(?:\[[0-9]+\])?")
+_DECLARATION: Final = re.compile(r"capabilities\[[0-9]+\](?:\.group\.capabilities\[[0-9]+\])?")
 WARN_BYTES: Final = 65_536
 """A descriptor over this is warned about (§9.4)."""
 
@@ -78,14 +79,33 @@ def validate_descriptor(descriptor: Descriptor, form: Form) -> Report:
     return _judge(descriptor, form, _Bytes(text, root))
 
 
-def redacted(issues: Iterable[Issue]) -> tuple[Issue, ...]:
-    """Findings after values were filled in: which declaration, and nothing a value could be read from (§6.1)."""
-    found: dict[str, Issue] = {}
+def redacted(issues: Iterable[Issue], before: Descriptor, is_secret: Callable[[str], bool]) -> tuple[Issue, ...]:
+    """Findings about an expanded descriptor, safe to show (§6.1).
+
+    ``before``: the descriptor with its references; ``is_secret``: whether an arg's value must not be shown. What
+    was said of a declaration that took in a secret arg or the environment is reduced to which declaration it is.
+    """
+    entries = dict(_placed_entries(before))
+    found: dict[Issue, None] = {}
     for issue in issues:
         place = _DECLARATION.match(issue.path)
         path = place[0] if place else ""
-        found.setdefault(path, Issue(path, "not valid once arguments and environment are filled in"))
-    return tuple(found.values())
+        taken_in = texts_of(entries.get(path, before))
+        if any(ENV_OPENER.search(text) or any(map(is_secret, references(text))) for text in taken_in if "${{" in text):
+            issue = Issue(path, "not valid once secrets or the environment are filled in")
+        found.setdefault(issue)
+    return tuple(found)
+
+
+def _placed_entries(descriptor: Descriptor) -> Iterable[tuple[str, Capability]]:
+    for index, item in enumerate(descriptor.capabilities):
+        path = f"capabilities[{index}]"
+        if isinstance(item, Capability):
+            yield path, item
+            continue
+        for place, member in enumerate(item.members or ()):
+            if isinstance(member, Capability):
+                yield f"{path}.group.capabilities[{place}]", member
 
 
 @dataclass(frozen=True, slots=True)

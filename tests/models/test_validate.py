@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kitstudio.models.args import expand_create
 from kitstudio.models.canonical import encode
 from kitstudio.models.decode import decode
+from kitstudio.models.environment import expand_environment
 from kitstudio.models.image_reference import check_reference
-from kitstudio.models.validate import MAX_BYTES, WARN_BYTES, Form, validate, validate_descriptor
+from kitstudio.models.validate import MAX_BYTES, WARN_BYTES, Form, redacted, validate, validate_descriptor
 
 HEAD = 'schemaVersion: "3"\nkind: mixin\n'
 
@@ -114,3 +116,20 @@ def test_canonical_json_of_a_valid_descriptor_is_valid() -> None:
 )
 def test_a_listed_reference_is_an_image_reference(reference: str, good: bool) -> None:
     assert (check_reference(reference) == "") is good
+
+
+def test_what_took_in_a_secret_is_reported_by_its_place_alone() -> None:
+    text = (
+        f"{HEAD}args: {{token: {{}}, port: {{}}}}\ncapabilities:\n"
+        '- {type: com.docker.sandbox/credential@1, config: {service: "${{ kit.args.token }}", phase: runtime}}\n'
+        '- {type: com.docker.sandbox/port@1, config: {container: "${{ kit.args.port }}"}}\n'
+        '- {type: com.docker.sandbox/volume@1, config: {path: "${{ kit.env.KEY }}"}}\n'
+    )
+    before = decode(text).descriptor
+    expanded = expand_environment(expand_create(before, {"token": "Hunter 2", "port": "0"}), {"KEY": "hunter2"})
+    raw = validate_descriptor(expanded, Form.EXPANDED_DECLARATIONS).errors
+
+    shown = redacted(raw, before, lambda name: name == "token")
+
+    assert {issue.path for issue in shown} == {"capabilities[0]", "capabilities[1].config.container", "capabilities[2]"}
+    assert "unter" not in "".join(map(str, shown))
