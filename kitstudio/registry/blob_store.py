@@ -35,6 +35,7 @@ class BlobStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._swept = False
 
     def path(self, digest: str) -> Path:
         """Where a blob stands or would stand."""
@@ -50,6 +51,8 @@ class BlobStore:
             verify_file(path, digest, size)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise RegistryError(f"The store cannot be read: {error.strerror}.", where=str(path)) from error
         except RegistryError:
             with contextlib.suppress(OSError):
                 path.unlink()
@@ -115,13 +118,16 @@ class BlobStore:
         return self.root / name
 
     def prepare(self) -> None:
-        """Make the empty layout where it is missing."""
+        """Make the empty layout where it is missing, and clear once what killed writers left."""
         self._folder("ingest").mkdir(parents=True, exist_ok=True)
         self._folder("blobs").mkdir(exist_ok=True)
         for name, content in (("oci-layout", LAYOUT_FILE), ("index.json", EMPTY_INDEX)):
             path = self.root / name
             if not path.exists():
                 write_atomically(path, content)
+        if not self._swept:
+            self._swept = True
+            self.sweep()
 
     @contextlib.contextmanager
     def _ingest(self) -> Iterator[tuple[int, Path]]:

@@ -174,6 +174,8 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
                 header = response.headers.get("WWW-Authenticate", "")
                 response.close()
                 if self._answer(header):
+                    if hasattr(data, "seek"):
+                        data.seek(0)
                     continue
             if repeatable and attempt < RETRIES and self._worth_repeating(response):
                 attempt = self._pause(attempt, retry_after(response))

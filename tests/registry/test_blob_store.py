@@ -140,6 +140,22 @@ def test_killed_writer_leaves_no_blob_and_its_rest_is_swept(tmp_path: Path) -> N
     assert leftovers(store) == []
 
 
+def test_store_clears_old_rests_before_its_first_write(store: BlobStore) -> None:
+    store.prepare()
+    rest = store.root / "ingest" / "1-dead.part"
+    rest.write_bytes(b"x")
+    os.utime(rest, (1, 1))
+    BlobStore(store.root).put(b"new")
+    assert not rest.exists()
+
+
+def test_home_that_cannot_hold_a_store_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(RegistryError) as refusal:
+        BlobStore(tmp_path / "file" / "store").put(b"x")
+    assert refusal.value.where
+
+
 def test_two_processes_may_write_the_same_blob(tmp_path: Path) -> None:
     context = get_context("fork")
     children = [context.Process(target=_write_often, args=(tmp_path / "store",)) for _ in range(4)]
