@@ -86,7 +86,7 @@ async def decide(run: Run, composer: Composer, name: str) -> ApprovedLock | None
 def tell_review(output: Output, review: Review) -> None:
     """The findings in words, heaviest first."""
     counts = ", ".join(f"{n} {weight.name.lower()}" for weight, n in review.counts().items())
-    output.say(f"{review.title}: {counts}.")
+    output.say(f"{review.title}{': ' + counts if counts else ''}.")
     for finding in review.findings:
         permission = finding.permission
         optional = ", optional" if permission.optional else ""

@@ -63,7 +63,7 @@ def main(argv: list[str] | None = None) -> int:
         return REFUSED
     except KitStudioError as error:
         output.error(error)
-        return FAILED
+        return _code(error)
     except KeyboardInterrupt:
         output.note("Cancelled.")
         return 128 + signal.SIGINT
@@ -126,6 +126,12 @@ async def _with_studio(run: Run, implementation: Callable[[Run], Awaitable[int]]
         raise
     finally:
         await run.close()
+
+
+def _code(error: KitStudioError) -> int:
+    from kitstudio.services.approvals import GateRefused
+
+    return REFUSED if isinstance(error, GateRefused) else FAILED
 
 
 def _before_command(words: list[str]) -> list[str]:

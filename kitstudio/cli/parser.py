@@ -145,7 +145,7 @@ def _sets(command: _Command) -> None:
     resolve.add_argument("--partial", action="store_true", help="a set without a workload is fine")
     surface = command("surface", "sets:surface", "the effective permission surface")
     _references(surface)
-    diff = command("diff", "sets:diff", "what NEW asks for beyond OLD")
+    diff = command("diff", "diff:diff", "what NEW asks for beyond OLD")
     diff.add_argument("old", metavar="OLD", help="a Kit, a set file or a lock")
     diff.add_argument("new", metavar="NEW")
     export = command("export", "sets:export", "write a set file")

@@ -27,7 +27,7 @@ from kitstudio.services.home import Home, write_atomic
 from kitstudio.services.records import Record, Records
 from kitstudio.services.topic import Topic
 
-__all__ = ["ApprovalError", "Approvals", "Record", "Request"]
+__all__ = ["ApprovalError", "Approvals", "GateRefused", "Record", "Request"]
 
 MAX_FILE = 8 * 1024 * 1024
 """Bytes of a lock or record file that are read."""
@@ -38,6 +38,10 @@ RECORD_KIND = "kitstudio approval record"
 
 class ApprovalError(KitStudioError):
     """The gate did not let something through, and why."""
+
+
+class GateRefused(ApprovalError):
+    """What was asked is more than was said yes to: refused by the gate, not failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ class Approvals:
             plan = request.reduced
         left = [f for f in request.critical if f.key not in accepted and not (without_optional and _optional(f))]
         if left:
-            raise ApprovalError(
+            raise GateRefused(
                 f"{len(left)} critical finding{'s need' if len(left) > 1 else ' needs'} an answer of "
                 f"{'their' if len(left) > 1 else 'its'} own: {', '.join(f.key for f in left)}.",
                 where=request.name,
@@ -148,7 +152,7 @@ class Approvals:
         if stored.name != request.name:
             differences = (f"it is for the set “{stored.name}”, this one is called “{request.name}”", *differences)
         if differences:
-            raise ApprovalError(
+            raise GateRefused(
                 f"The record does not fit: {differences[0]}.",
                 where=str(file),
                 remedy="It approves something else. Review this set yourself, or get a record made for exactly it.",
@@ -203,9 +207,12 @@ class Approvals:
         write_atomic(file.absolute(), text.encode(), mode=0o644)
 
     def _grant(self, request: Request, plan: Plan, lock: Lock, answer: str) -> ApprovedLock:
-        """Record, then put the lock in force. The same lock again is no new decision."""
-        text = locks.encode(lock)
-        if not (answer == "silent" and self._read(request.name) == text and not self._fault(request.name, text)):
+        """Record, then put the lock in force. What is in force already is no new decision, and stays as it is."""
+        granted = request.granted
+        if answer == "silent" and granted is not None and not locks.differences(granted, lock):
+            lock = granted
+        else:
+            text = locks.encode(lock)
             self._record(request, answer, text)
             write_atomic(self._path(request.name), text.encode())
         self._decided(request)

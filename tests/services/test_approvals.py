@@ -97,6 +97,13 @@ async def test_the_same_lock_again_is_no_new_decision(studio: Studio, approvals:
     assert len(approvals.history()) == 1
 
 
+async def test_answers_given_stay_in_a_lock_that_is_used_again(studio: Studio, approvals: Approvals) -> None:
+    first = approvals.approve(await request_for(studio, BASE, TOOL), frozenset())
+    assert first.lock.answers
+    again = approvals.approve(await request_for(studio, BASE, TOOL), frozenset())
+    assert again.lock == first.lock and len(approvals.history()) == 1
+
+
 async def test_a_widening_is_found_and_keeping_leaves_the_old_lock(studio: Studio, approvals: Approvals) -> None:
     old = approvals.approve(await request_for(studio, BASE, TOOL), frozenset())
     request = await request_for(studio, BASE, WIDER)

@@ -1,0 +1,110 @@
+"""``diff OLD NEW``: what NEW asks for beyond OLD, in the order and words of the approval dialog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kitstudio.cli.compose import compose, set_path
+from kitstudio.cli.gate import tell_review
+from kitstudio.cli.output import DONE, REFUSED
+from kitstudio.models import lock as locks
+from kitstudio.models import words
+from kitstudio.models.changes import KitSide, Side, judge, kit_side
+from kitstudio.models.decode import decode
+from kitstudio.models.errors import KitStudioError
+from kitstudio.models.lock import Lock, LockedKit
+from kitstudio.models.notes import Note
+from kitstudio.models.plan import Plan
+from kitstudio.registry.folder import read_folder
+from kitstudio.registry.reference import FolderLocation, parse_location
+from kitstudio.services import cards
+from kitstudio.services.approvals import read_lock
+from kitstudio.services.findings import permission_json, uncounted_json, widening_json
+
+if TYPE_CHECKING:
+    from kitstudio.cli.main import Run
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """One argument: its side, whether it is one Kit by itself, and the plan of a set."""
+
+    side: Side
+    single: bool = False
+    plan: Plan | None = None
+
+
+async def diff(run: Run) -> int:
+    """Exit 2 if NEW asks for more, 0 if not."""
+    old, new = await _side(run, run.args.old), await _side(run, run.args.new)
+    before = old.side
+    if old.single and new.single:
+        # Two Kits are compared as versions of one, whatever they are called.
+        before = _renamed(before, new.side.kits[0].reference)
+    if new.plan is not None:
+        review = locks.review(Path(run.args.new).stem, _lock(before), new.plan)
+    else:
+        review = judge(run.args.new, before, new.side)
+    run.output.document(
+        {
+            "widenings": [widening_json(f, w) for f in review.findings for w in f.widenings],
+            "narrowings": [permission_json(permission) for permission in review.narrowed],
+            "uncounted": [uncounted_json(change) for change in review.uncounted],
+        }
+    )
+    tell_review(run.output, review)
+    for permission in review.narrowed:
+        run.output.say(f"  Narrowed. {permission.sentence}")
+    return REFUSED if review.widens else DONE
+
+
+async def _side(run: Run, text: str) -> _Given:
+    if text.endswith(".json"):
+        return _Given(_lock_side(read_lock(Path(text))))
+    if await set_path(text) is not None:
+        plan = (await compose(run, [text])).value.plan
+        if plan.effective is None:
+            problem = plan.problems[0].message if plan.problems else "It is not coherent."
+            raise KitStudioError(f"The set cannot be compared: {problem}", where=text, remedy="See kitstudio resolve.")
+        return _Given(_lock_side(locks.from_plan(text, plan)), plan=plan)
+    location = parse_location(text, Path.cwd())
+    if isinstance(location, FolderLocation):
+        kit = await read_folder(location.path)
+        document = decode(kit.text, name=str(kit.path))
+        return _Given(kit_side(text, document.descriptor, lines=document.lines()), single=True)
+    studio = await run.studio()
+    artifact = await studio.catalog.artifact(text)
+    reading = cards.read(artifact)
+    if reading.document is None:
+        raise reading.problems[0]
+    side = kit_side(
+        str(artifact.reference),
+        reading.document.descriptor,
+        digest=artifact.digest,
+        lines=reading.document.lines(),
+    )
+    return _Given(side, single=True)
+
+
+def _renamed(side: Side, reference: str) -> Side:
+    if words.repository(side.kits[0].reference) == words.repository(reference):
+        return side
+    return replace(side, kits=(replace(side.kits[0], reference=reference),))
+
+
+def _lock_side(lock: Lock) -> Side:
+    kits = tuple(
+        KitSide(kit.reference, kit.digest, kit.surface, tuple(Note(key, text) for key, text in kit.notes.items()))
+        for kit in lock.kits
+    )
+    return Side(kits, lock.surface)
+
+
+def _lock(side: Side) -> Lock:
+    kits = tuple(
+        LockedKit(kit.reference, kit.digest, "", surface=kit.surface, notes={n.key: n.text for n in kit.notes})
+        for kit in side.kits
+    )
+    return Lock("", kits, side.surface, "")
