@@ -7,6 +7,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -80,14 +81,7 @@ async def status_of(folder: SandboxFolder) -> SandboxStatus:
         if not folder.path.exists():
             raise FileNotFoundError(folder.path) from error
         return SandboxStatus("", folder.path.name, State.BROKEN, "", "", broken=error.what, repair="")
-    refused = 0
-    if record.state in (State.STARTING, State.RUNNING):
-        try:
-            refused = await _refused(folder) if state.is_alive(record.supervisor) else -1
-        except (SandboxError, TimeoutError):
-            record = _broken(record, "The sandbox's supervisor does not answer.")
-        if refused < 0 and not await asyncio.to_thread(_worked_on, folder):
-            record = await asyncio.to_thread(_recheck, folder, record)
+    record, refused = await _checked(folder, record)
     return SandboxStatus(
         id=record.id,
         name=record.name,
@@ -100,7 +94,7 @@ async def status_of(folder: SandboxFolder) -> SandboxStatus:
         memory=state.resident_memory(record.machine),
         memory_limit=record.memory_limit,
         workspace=record.workspace,
-        refused=max(refused, 0),
+        refused=refused,
         broken=record.broken,
         repair=record.repair,
         skipped=record.skipped,
@@ -177,9 +171,31 @@ async def _gone(*processes: state.Process | None) -> None:
         await asyncio.sleep(0.02)
 
 
-async def _refused(folder: SandboxFolder) -> int:
-    async with asyncio.timeout(ANSWER_SECONDS), control.request(folder.path, "status") as channel:
-        return int((await channel.receive_json())["refused"])
+async def _checked(folder: SandboxFolder, record: Record) -> tuple[Record, int]:
+    """The record as it is once its supervisor was asked, and how many refusals that one counts.
+
+    A supervisor that does not answer may be on its way out: its record then changes, so both are watched.
+    """
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while record.state in (State.STARTING, State.RUNNING):
+        if not state.is_alive(record.supervisor):
+            if await asyncio.to_thread(_worked_on, folder):
+                return record, 0
+            now = await asyncio.to_thread(read_or_none, folder)
+            if now in (record, None):
+                return _broken(record, "The sandbox's supervisor ended without stopping it."), 0
+            record = now or record
+            continue
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS), control.request(folder.path, "status") as channel:
+                return record, int((await channel.receive_json())["refused"])
+        except (SandboxError, TimeoutError):
+            if time.monotonic() > deadline:
+                return _broken(record, "The sandbox's supervisor does not answer."), 0
+            await asyncio.sleep(0.05)
+            latest = await asyncio.to_thread(read_or_none, folder)
+            record = latest or record
+    return record, 0
 
 
 def _broken(record: Record, why: str) -> Record:
@@ -195,14 +211,6 @@ def _worked_on(folder: SandboxFolder) -> bool:
         return True
     os.close(handle)
     return False
-
-
-def _recheck(folder: SandboxFolder, seen: Record) -> Record:
-    """A supervisor may have ended well between the two looks; only an unchanged record is a death."""
-    now = read_or_none(folder) or seen
-    if now.state not in (State.STARTING, State.RUNNING):
-        return now
-    return _broken(now, "The sandbox's supervisor ended without stopping it.")
 
 
 def _tail(path: Path) -> str:

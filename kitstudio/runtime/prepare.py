@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from kitstudio.runtime.inventory import Inventory
 from kitstudio.runtime.launch import LaunchPlan, StatedOptions
 from kitstudio.runtime.layers import ConvertedLayer, LayerCache
 from kitstudio.runtime.policy import build_policy, policy_rules
+from kitstudio.runtime.workdir_layer import workdir_layer
 
 Tell = Callable[[LaunchPhase, str, float | None], None]
 
@@ -67,11 +68,13 @@ async def prepare(
             where=approved.lock.name,
             remedy="Launch without a workspace.",
         )
+    stack = [inventory for kit in kits for inventory in kit.inventories]
+    added = await workdir_layer(contract, stack, layers, [layer.inventory for layer in converted])
     profile = plan_profile(approved, contract.workdir)
-    _check_bodies(profile, kits)
+    _check_bodies(profile, stack)
     plan = LaunchPlan(
         name=options.name,
-        layers=tuple(layer.path for layer in converted),
+        layers=tuple(layer.path for layer in (*converted, *((added,) if added else ()))),
         memory=size.memory,
         cpus=size.cpus,
         accel=accel,
@@ -162,8 +165,7 @@ def _check_workspace(workspace: Path | None) -> None:
         raise SandboxError("The whole computer cannot be a workspace.", where=str(workspace))
 
 
-def _check_bodies(profile: Profile, kits: list[AssembledKit]) -> None:
-    stack = [inventory for kit in kits for inventory in kit.inventories]
+def _check_bodies(profile: Profile, stack: Sequence[Inventory]) -> None:
     for body in profile.bodies:
         if body.text is None and show(stack, body.path) is None:
             raise SandboxError(

@@ -111,8 +111,7 @@ class Supervisor:
                 await self._launched.wait()
                 await self._watch()
         finally:
-            await self._take_down()
-            await server.close()
+            await self._take_down(server)
 
     async def _watch(self) -> None:
         """Wait for the end: asked for, or the machine's own, or a control connection that stays lost."""
@@ -142,8 +141,8 @@ class Supervisor:
             return True
         return False
 
-    async def _take_down(self) -> None:
-        """Stop everything; write how it ended."""
+    async def _take_down(self, server: control.ControlServer) -> None:
+        """Stop everything; write how it ended, last of all."""
         for task in self._background:
             task.cancel()
         await self._proxy.switch(Phase.CLOSED)
@@ -155,6 +154,7 @@ class Supervisor:
                 if self._stop.is_set():
                     end = dataclasses.replace(end, kind=Exit.STOPPED)
             log.info("machine ended: %s %s", end.kind, end.text)
+        await server.close()
         broken = self._record.broken
         if not broken and end is not None and end.kind != Exit.STOPPED:
             broken = f"The sandbox's machine ended by itself: {end.text}"

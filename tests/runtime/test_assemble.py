@@ -6,6 +6,7 @@ from runtime_sets import GROUP, PASSWD, approve, capability, inventory, kit
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.assemble import AssembledKit, Contract, assemble, session_env, show
 from kitstudio.runtime.backend import SandboxError
+from kitstudio.runtime.workdir_layer import missing_folders
 
 FLOOR = {"bin": "l:usr/bin", "usr": "d", "usr/bin": "d", "usr/bin/sh": "f", "usr/bin/bash": "f"}
 ACCOUNTS = {"etc/passwd": PASSWD, "etc/group": GROUP}
@@ -118,3 +119,13 @@ def test_processes_see_the_proxy_and_their_home() -> None:
     assert env["HTTP_PROXY"] == "mine"
     assert (env["HOME"], env["USER"], env["HOSTNAME"]) == ("/home/agent", "agent", "box")
     assert env["PATH"].startswith("/usr/local/sbin")
+
+
+def test_a_working_directory_the_image_lacks_is_made_where_links_lead() -> None:
+    stack = [inventory({"home": "l:usr/home", "usr/home": "d", "w": "d", "f": "f"})]
+    assert missing_folders("/w", stack) == ()
+    assert missing_folders("/", stack) == ()
+    assert missing_folders("/a/b", stack) == ("a", "a/b")
+    assert missing_folders("/home/agent/ws", stack) == ("usr/home/agent", "usr/home/agent/ws")
+    with pytest.raises(SandboxError, match="no folder"):
+        missing_folders("/f/x", stack)

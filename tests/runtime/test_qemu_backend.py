@@ -170,6 +170,7 @@ async def test_a_supervisor_that_hangs_is_broken_and_repair_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kitstudio.runtime.attendance.STOP_SECONDS", 0.2)
+    monkeypatch.setattr("kitstudio.runtime.attendance.ANSWER_SECONDS", 0.2)
     stuck = process("import signal; signal.signal(15, signal.SIG_IGN); input()")
     os.kill(stuck.pid, signal.SIGSTOP)
     try:

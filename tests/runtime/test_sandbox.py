@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -269,9 +270,7 @@ async def test_a_killed_process_leaves_a_sandbox_that_can_be_mended(tmp_path: Pa
         os.kill(process.pid, signal.SIGKILL)
         status = await until(b, lambda s: s.state is State.BROKEN)
         assert ("supervisor" if victim == "supervisor" else "signal 9") in status.broken
-        while state.is_alive(record.machine) or state.is_alive(record.supervisor):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-        assert processes_of(tmp_path) == []
+        await all_gone(tmp_path)
         mended = await b.backend.repair("box")
         if mended.state is State.STOPPED:
             mended = await b.backend.start("box", b.steps.append)
@@ -292,10 +291,62 @@ async def test_a_workspace_is_the_working_directory(tmp_path: Path) -> None:
         assert (place / "from-guest").stat().st_uid == os.getuid()
 
 
+async def test_the_hosts_own_services_need_their_exact_entry(tmp_path: Path) -> None:
+    async with bench(tmp_path) as b:
+        allow: list[JsonValue] = [f"host.docker.internal:{b.port}"]
+        b.kits(capability("network-policy@1", {"runtime": {"allow": allow}}), workdir="/srv/new/place")
+        await b.create()
+        assert await b.sh("pwd; stat -c %u .; touch x") == "/srv/new/place\n1000\n"
+        for ask in ("wget -q -O -", "env -u http_proxy wget -q -O -"):
+            assert await b.sh(f"{ask} http://host.docker.internal:{b.port}/") == "hello"
+            assert "hello" not in await b.sh(f"{ask} http://host.docker.internal:{b.port + 1}/")
+            assert "hello" not in await b.sh(f"{ask} http://10.0.2.2:{b.port}/")
+            assert "hello" not in await b.sh(f"{ask} http://localhost:{b.port}/")
+
+
+async def test_a_guest_that_crashes_is_said_to_have_and_its_log_is_kept(tmp_path: Path) -> None:
+    async with bench(tmp_path) as b:
+        b.kits()
+        await b.create()
+        crash = asyncio.create_task(b.sh("echo c > /proc/sysrq-trigger", user="root"))
+        status = await until(b, lambda s: s.state is State.BROKEN)
+        assert "crashed" in status.broken and status.repair == "Start again"
+        assert "panic" in await b.backend.log("box")
+        await all_gone(tmp_path)
+        with pytest.raises(SandboxError):
+            await crash
+        assert (await b.backend.repair("box")).state is State.RUNNING
+
+
+@pytest.mark.parametrize("phase", [LaunchPhase.PULL, LaunchPhase.CONVERT, LaunchPhase.BOOT, LaunchPhase.INSTALL])
+async def test_a_program_killed_during_create_leaves_nothing(tmp_path: Path, phase: LaunchPhase) -> None:
+    async with bench(tmp_path) as b:
+        creator = await asyncio.create_subprocess_exec(
+            sys.executable, str(Path(__file__).with_name("create_and_wait.py")), str(tmp_path), phase.value,
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert creator.stdout is not None
+        assert (await asyncio.wait_for(creator.stdout.readline(), 60)).strip() == b"there"
+        assert len(await b.backend.list()) == 1
+        creator.kill()
+        await creator.wait()
+        async with asyncio.timeout(30):
+            while await b.backend.list() or processes_of(tmp_path):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        assert list((tmp_path / "sandboxes").iterdir()) == []
+
+
 async def until(b: Bench, wanted: Callable[[Any], bool]) -> Any:
     async with asyncio.timeout(30):
         while True:
             status = await b.backend.status("box")
             if wanted(status):
                 return status
+            await asyncio.sleep(0.05)
+
+
+async def all_gone(home: Path) -> None:
+    """Until nothing of a home runs any more, a few seconds at most."""
+    async with asyncio.timeout(10):
+        while processes_of(home):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
