@@ -1,6 +1,6 @@
 """Strict decoding of a descriptor (§1.2): text → ``Document``. Any unknown key anywhere is an error.
 
-Faults are gathered: one DescriptorError names them all, placed at the first.
+Faults are gathered: one DecodeError names them all, placed at the first.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from kitstudio.models.descriptor import (
     ListedKit,
     Source,
 )
-from kitstudio.models.document import Document, Node, NodeKind, Position
-from kitstudio.models.errors import DescriptorError
+from kitstudio.models.document import DecodeError, Document, Node, NodeKind, Position, place
 from kitstudio.models.quote import quote
 from kitstudio.models.scalars import BINARY, BOOL, NULL, STR, Scalar, TagMismatch, resolve, short_tag
-from kitstudio.models.tree import parse_tree, place, positions, read_text
+from kitstudio.models.tree import parse_tree, positions, read_text
 
-__all__ = ["Document", "Node", "NodeKind", "Position", "decode", "decode_tree", "tree_value"]
+__all__ = ["DecodeError", "Document", "Node", "NodeKind", "Position", "decode", "decode_tree", "tree_value"]
 
 T = TypeVar("T")
 Fields: TypeAlias = "dict[str, Node]"
@@ -45,7 +44,7 @@ _DEEPEST_MERGE = 100
 def decode(text: str | bytes, *, name: str = "") -> Document:
     """The descriptor a text states, with the place of every element. ``name`` labels errors.
 
-    Raises DescriptorError; ``where`` is ``name:line:column``.
+    Raises DecodeError; ``where`` is ``name:line:column``.
     """
     characters = read_text(text, name)
     root = parse_tree(characters, name)
@@ -76,7 +75,7 @@ def _raise_faults(faults: list[tuple[Node, str, str]], name: str) -> None:
         what = "; ".join([what, *(f"{message} ({place('', other)})" for other, message, _ in faults[1:10])])
         if len(faults) > 10:
             what += f"; and {len(faults) - 10} more"
-    raise DescriptorError(what + ".", where=place(name, node), remedy=remedy)
+    raise DecodeError(what + ".", name=name, at=node, remedy=remedy)
 
 
 class _Reader:

@@ -7,7 +7,7 @@ from typing import Final
 
 from wcwidth import wcwidth
 
-from kitstudio.models.document import LINE_BREAK, Document, Position
+from kitstudio.models.document import LINE_BREAK, DecodeError, Document, Position
 from kitstudio.models.issue import Issue
 
 MAX_EXCERPT: Final = 4096
@@ -30,6 +30,12 @@ def render(document: Document, issues: Iterable[Issue]) -> str:
     """Every finding with its place and excerpt, separated by blank lines."""
     lines = LINE_BREAK.split(document.text)
     return "\n\n".join(_render(document, issue, lines) for issue in issues)
+
+
+def render_error(error: DecodeError, text: str) -> str:
+    """A text that does not decode: place, what is wrong, what would repair it, excerpt."""
+    shown = excerpt(text.removeprefix("\ufeff"), error.position) if error.position else ""
+    return f"{error}\n{shown}" if shown else str(error)
 
 
 def excerpt(text: str, position: Position) -> str:

@@ -9,6 +9,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from kitstudio.models.descriptor import Descriptor
+from kitstudio.models.errors import DescriptorError
 
 LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """What ends a line where positions are counted."""
@@ -85,6 +86,22 @@ class Position(NamedTuple):
 
     line: int
     column: int
+
+
+class DecodeError(DescriptorError):
+    """A text that does not decode. ``position`` is where, None when the text as a whole is at fault."""
+
+    def __init__(self, what: str, *, name: str = "", at: Position | Node | None = None, remedy: str = "") -> None:
+        super().__init__(what, where=place(name, at), remedy=remedy)
+        self.position = None if at is None else Position(at.line, at.column)
+
+
+def place(name: str, at: Position | Node | None) -> str:
+    """``name:line:column`` without what is not known."""
+    if at is None:
+        return name
+    spot = f"{at.line}:{at.column}"
+    return f"{name}:{spot}" if name else f"line {spot}"
 
 
 @dataclass(frozen=True, slots=True)

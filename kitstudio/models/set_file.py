@@ -44,9 +44,12 @@ _ORDER: Final = (
 
 
 def parse(text: str | bytes, name: str = "") -> Document:
-    """A set file, decoded. Raises DescriptorError, also when it is a Kit of another kind."""
+    """A set file, decoded. Raises DescriptorError, also when it is a Kit of another kind.
+
+    Stating the derived kind beside ``kits`` is the same thing (§3.4).
+    """
     document = decode(text, name=name)
-    if document.descriptor.kind != Kind.SET:
+    if document.descriptor.kind != Kind.SET and not document.descriptor.kits_stated:
         raise DescriptorError(
             "This is not a set.",
             where=name,

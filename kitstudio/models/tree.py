@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 import yaml
 from yaml._yaml import CParser
 
-from kitstudio.models.document import LINE_BREAK, Node, NodeKind, Position
-from kitstudio.models.errors import DescriptorError
+from kitstudio.models.document import LINE_BREAK, DecodeError, Node, NodeKind, Position
 from kitstudio.models.quote import quote
 from kitstudio.models.yaml_problems import explain
 
@@ -41,23 +40,24 @@ def read_text(source: str | bytes, name: str = "") -> str:
     """Characters of a descriptor: UTF-8, or UTF-16 with a byte order mark; no control characters (§1.2)."""
     text = _decode_bytes(source, name) if isinstance(source, bytes) else source.removeprefix("\ufeff")
     if len(text) > MAX_TEXT:
-        raise DescriptorError(
+        raise DecodeError(
             f"The descriptor is larger than {MAX_TEXT // 1024 // 1024} MiB.",
-            where=name,
+            name=name,
             remedy="A descriptor may have 512 KiB at most: move content into layers.",
         )
     bad = _FORBIDDEN.search(text)
     if bad is not None:
-        raise DescriptorError(
+        raise DecodeError(
             f"The character U+{ord(bad[0]):04X} must not stand in a descriptor.",
-            where=place(name, offset_position(text, bad.start())),
+            name=name,
+            at=offset_position(text, bad.start()),
             remedy="Write it as an escape inside double quotes.",
         )
     return text
 
 
 def parse_tree(text: str, name: str = "") -> Node:
-    """The root of the first document. Raises DescriptorError for what does not scan or breaks a limit."""
+    """The root of the first document. Raises DecodeError for what does not scan or breaks a limit."""
     parser = CParser(text)
     try:
         root = _build(parser, text, name)
@@ -65,21 +65,13 @@ def parse_tree(text: str, name: str = "") -> Node:
         mark = error.problem_mark
         character = text[mark.index : mark.index + 1] if mark else ""
         what, remedy = explain(str(error.problem or ""), str(error.context or ""), character)
-        where = place(name, Position(mark.line + 1, mark.column + 1)) if mark else name
-        raise DescriptorError(what, where=where, remedy=remedy) from error
+        at = Position(mark.line + 1, mark.column + 1) if mark else None
+        raise DecodeError(what, name=name, at=at, remedy=remedy) from error
     except yaml.YAMLError as error:
-        raise DescriptorError("The text is not YAML.", where=name) from error
+        raise DecodeError("The text is not YAML.", name=name) from error
     finally:
         parser.dispose()
     return root
-
-
-def place(name: str, position: Position | Node | None) -> str:
-    """``name:line:column`` without what is not known."""
-    if position is None:
-        return name
-    spot = f"{position.line}:{position.column}"
-    return f"{name}:{spot}" if name else f"line {spot}"
 
 
 def offset_position(text: str, offset: int) -> Position:
@@ -149,16 +141,17 @@ def _joined(path: _Path) -> str:
 
 
 def refuse_duplicate_keys(mapping: Node, name: str) -> None:
-    """Raise DescriptorError for a key that repeats by text, and for a list or map as a key."""
+    """Raise DecodeError for a key that repeats by text, and for a list or map as a key."""
     seen: set[str] = set()
     for key in mapping.children[::2]:
         named = key if key.target is None else key.target
         if named.children or named.kind is not NodeKind.SCALAR:
-            raise DescriptorError("A list or map cannot be a key.", where=place(name, key))
+            raise DecodeError("A list or map cannot be a key.", name=name, at=key)
         if named.text in seen:
-            raise DescriptorError(
+            raise DecodeError(
                 f"The key {quote(named.text)} is stated twice.",
-                where=place(name, key),
+                name=name,
+                at=key,
                 remedy="Keep one of the two; keys compare by their text.",
             )
         seen.add(named.text)
@@ -176,10 +169,12 @@ def _decode_bytes(source: bytes, name: str) -> str:
     try:
         return source.decode(encoding)
     except UnicodeDecodeError as error:
-        line = source.count(b"\n", 0, error.start) + 1
-        raise DescriptorError(
+        before = source[: error.start].decode(encoding)
+        at = offset_position(before, len(before))
+        raise DecodeError(
             f"The bytes are not {encoding.upper()} text.",
-            where=f"{name}:{line}" if name else f"line {line}",
+            name=name,
+            at=at,
             remedy="Save the file as UTF-8.",
         ) from error
 
@@ -193,9 +188,9 @@ def _build(parser: CParser, text: str, name: str) -> Node:
     get_event()
     event = get_event()
     if isinstance(event, yaml.StreamEndEvent):
-        raise DescriptorError("The descriptor is empty.", where=name, remedy='Begin with `schemaVersion: "3"`.')
+        raise DecodeError("The descriptor is empty.", name=name, remedy='Begin with `schemaVersion: "3"`.')
     if event.version not in {None, (1, 1)}:
-        raise DescriptorError("Only %YAML 1.1 can be stated.", where=place(name, Position(1, 1)))
+        raise DecodeError("Only %YAML 1.1 can be stated.", name=name, at=Position(1, 1))
     slashes = "\\/" in text
     anchors: dict[str, Node] = {}
     aliased = False
@@ -219,7 +214,7 @@ def _build(parser: CParser, text: str, name: str) -> Node:
             )
             if slashes and node.style == '"' and _ESCAPED_SLASH.match(text, node.start, node.end):
                 what = "`\\/` is no escape in YAML."
-                raise DescriptorError(what, where=place(name, node), remedy="Write the slash alone.")
+                raise DecodeError(what, name=name, at=node, remedy="Write the slash alone.")
             if event.anchor is not None:
                 anchors[event.anchor] = node
             parent.children.append(node)
@@ -240,7 +235,7 @@ def _build(parser: CParser, text: str, name: str) -> Node:
             stack.append(parent)
             parent = node
             if len(stack) > MAX_DEPTH:
-                raise DescriptorError(f"Nesting is deeper than {MAX_DEPTH} levels.", where=place(name, node))
+                raise DecodeError(f"Nesting is deeper than {MAX_DEPTH} levels.", name=name, at=node)
         elif kind is mapping_end or kind is sequence_end:
             parent.end = event.end_mark.index
             if kind is mapping_end:
@@ -265,9 +260,9 @@ def _alias(event: Any, anchors: Mapping[str, Node], name: str) -> Node:
         NodeKind.ALIAS, start.line + 1, start.column + 1, start.index, event.end_mark.index, text=anchor, target=target
     )
     if target is None:
-        raise DescriptorError(f"The anchor {quote(anchor)} is not known here.", where=place(name, alias))
+        raise DecodeError(f"The anchor {quote(anchor)} is not known here.", name=name, at=alias)
     if target.end == _OPEN:
-        raise DescriptorError(f"The anchor {quote(anchor)} contains itself.", where=place(name, alias))
+        raise DecodeError(f"The anchor {quote(anchor)} contains itself.", name=name, at=alias)
     return alias
 
 
@@ -288,8 +283,8 @@ def _refuse_alias_bomb(finished: list[Node], name: str) -> None:
     else:
         allowed = 0.99 - 0.89 * (decoded - 400_000) / 3_600_000
     if through_aliases > allowed * decoded:
-        raise DescriptorError(
+        raise DecodeError(
             "The document grows out of bounds through its aliases.",
-            where=name,
+            name=name,
             remedy="Write the values out instead of repeating them by alias.",
         )

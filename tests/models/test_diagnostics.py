@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from wcwidth import wcswidth
 
-from kitstudio.models.decode import decode
-from kitstudio.models.diagnostics import MAX_EXCERPT, excerpt, locate, render
+from kitstudio.models.decode import DecodeError, decode
+from kitstudio.models.diagnostics import MAX_EXCERPT, excerpt, locate, render, render_error
 from kitstudio.models.document import Position
 from kitstudio.models.issue import Issue
 from kitstudio.models.validate import Form, validate
@@ -63,3 +64,21 @@ def test_one_huge_line_is_cut_around_the_caret() -> None:
 
     assert len(source) < MAX_EXCERPT + 20
     assert source[column:].startswith('"v1"')
+
+
+def test_a_text_that_does_not_decode_is_shown_with_its_place() -> None:
+    text = f"{HEAD}description: @x\n"
+    with pytest.raises(DecodeError) as caught:
+        decode(text, name="k")
+
+    assert caught.value.position == Position(3, 14)
+    assert render_error(caught.value, text) == (
+        "k:3:14: A value cannot begin with '@'. Put the text in quotes.\n  |\n3 | description: @x\n  |              ^"
+    )
+
+
+def test_bytes_that_are_no_text_are_placed() -> None:
+    with pytest.raises(DecodeError) as caught:
+        decode(b'schemaVersion: "3"\n# \xc3\xa4\xff\n')
+
+    assert caught.value.position == Position(2, 4)

@@ -78,6 +78,12 @@ def test_a_kit_of_another_kind_is_no_set() -> None:
         parse('schemaVersion: "3"\nkind: mixin\n')
 
 
+def test_a_derived_kind_beside_kits_is_a_set_too() -> None:
+    text = 'schemaVersion: "3"\nkind: workload\nkits:\n- ref: a/b\n'
+
+    assert refs_of(add_kit(text, "c/d")) == ["a/b", "c/d"]
+
+
 def test_a_set_is_rendered_as_a_careful_author_writes_it() -> None:
     descriptor = Descriptor(
         "3",
