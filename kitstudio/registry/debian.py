@@ -125,8 +125,14 @@ def closure(roots: Sequence[str]) -> tuple[Pinned, ...]:
 def newest(names: Sequence[str]) -> tuple[Pinned, ...]:
     """Exactly these packages, newest of this series."""
     policies = _apt("apt-cache", "policy", *names)
-    candidates = re.findall(r"^(\S+):\n(?:  .*\n)*?  Candidate: (\S+)$", policies, re.MULTILINE)
-    return tuple(sorted(_shown([f"{name}={version}" for name, version in candidates]), key=lambda pin: pin.name))
+    candidates = dict(re.findall(r"^(\S+):\n(?:  .*\n)*?  Candidate: ([^\s(]+)$", policies, re.MULTILINE))
+    if absent := [name for name in names if name not in candidates]:
+        raise RegistryError(
+            f"This system's archive does not have {', '.join(absent)}.",
+            where="demo catalog",
+            remedy="Run sudo apt-get update (on Ubuntu, enable the component universe), then ./studio setup.",
+        )
+    return tuple(sorted(_shown([f"{name}={candidates[name]}" for name in names]), key=lambda pin: pin.name))
 
 
 def unpack(path: Path) -> Unpacked:

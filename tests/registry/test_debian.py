@@ -147,3 +147,18 @@ def test_folder_entry_of_one_package_does_not_replace_anothers_link() -> None:
     two = debian.Unpacked((Entry("usr/a", EntryKind.FOLDER, 0o700),), "Package: two\nArchitecture: all", "two")
     found = {entry.path: entry for entry in root_entries([two, one])}
     assert found["usr/a"].mode == 0o755
+
+
+def test_package_the_archive_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = "tool:\n  Candidate: 2.0\n  Version table:\nodd:\n  Installed: (none)\n  Candidate: (none)\n"
+    monkeypatch.setattr(debian, "_apt", lambda *arguments, strict=True: policy)
+    with pytest.raises(RegistryError, match="does not have odd, gone") as refusal:
+        debian.newest(["tool", "odd", "gone"])
+    assert "apt-get update" in refusal.value.remedy
+
+
+def test_system_without_apt_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(debian.shutil, "which", lambda program: None)
+    with pytest.raises(RegistryError, match="not on this system") as refusal:
+        debian.newest(["tool"])
+    assert "KITSTUDIO_DEMO" in refusal.value.remedy

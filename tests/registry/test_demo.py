@@ -2,17 +2,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
 
+from kitstudio.models.annotations import CAPABILITIES, capability_types
 from kitstudio.models.decode import decode
 from kitstudio.models.validate import Form, validate
 from kitstudio.registry.demo import DemoCatalog, find_demo
 from kitstudio.registry.demo_build import build_demo, main, read_lock
 from kitstudio.registry.layout import LayoutSource
 from kitstudio.registry.reference import RegistryError, parse
-from kitstudio.registry.source import ArtifactKind, NotFound
+from kitstudio.registry.source import Artifact, ArtifactKind, NotFound
 
 SOURCES = Path(__file__).parents[2] / "resources" / "demo"
 SMALL = ("house-rules", "notes", "legacy-notes", "release-notes", "badge-reader")
@@ -100,3 +102,36 @@ async def test_workbench_states_the_packages_it_is_made_of(demo: DemoCatalog) ->
     assert {"workbench", "deb/bash", "deb/git", "deb/curl"} <= names
     assert artifact.config is not None
     assert (artifact.config.user, artifact.config.workdir) == ("agent", "/workspace")
+
+
+async def test_every_kit_stages_its_descriptor_and_keeps_the_homes_owners(demo: DemoCatalog) -> None:
+    for name in await demo.list():
+        for tag in await demo.tags(name):
+            artifact = await demo.artifact(parse(f"{name}:{tag}"))
+            if artifact.kind is not ArtifactKind.KIT:
+                continue
+            descriptor = decode(artifact.descriptor_text).descriptor
+            stated = artifact.manifest.annotations
+            assert stated[CAPABILITIES] == capability_types(descriptor) if descriptor.capabilities else True
+            assert (CAPABILITIES in stated) == bool(descriptor.capabilities)
+            placed = await members(demo, artifact)
+            stem = name.rpartition("/")[2]
+            assert decode(placed[f"usr/share/sandbox/kit/{stem}/kit.yaml"][1]).descriptor == descriptor
+            for entry in descriptor.entries():
+                body = (entry.config or {}).get("contentFile")
+                assert not isinstance(body, str) or body.removeprefix("/") in placed
+            for path, owner in (("home", 0), ("home/agent", 1000)):
+                assert placed.get(path, (owner, b""))[0] == owner
+
+
+async def members(demo: DemoCatalog, artifact: Artifact) -> dict[str, tuple[int, bytes]]:
+    """Path → owner and content, of all layers small enough to matter."""
+    found: dict[str, tuple[int, bytes]] = {}
+    for blob in artifact.manifest.layers:
+        path = await demo.blob(artifact.reference, blob.digest, blob.size)
+        if blob.size < 1_000_000:
+            with tarfile.open(path) as archive:
+                for member in archive:
+                    content = archive.extractfile(member) if member.isreg() else None
+                    found[member.name] = (member.uid, content.read() if content else b"")
+    return found
