@@ -190,7 +190,7 @@ class _Planning:
         faults = [
             issue
             for issue in validate_descriptor(document, Form.DECLARATIONS).errors
-            if document.kits or issue.path != "kits"
+            if (document.kits or issue.path != "kits") and not _is_input(issue.path)
         ]
         if faults:
             detail = "\n".join(str(issue) for issue in faults)
@@ -342,6 +342,11 @@ class _Planning:
 
 
 CREDENTIAL = "com.docker.sandbox/credential@1"
+
+
+def _is_input(path: str) -> bool:
+    """True for a value given to a listed Kit: what is wrong with it is told as an input."""
+    return path.startswith("kits[") and ".args" in path
 
 
 def _contribution(document: Descriptor) -> Descriptor:

@@ -178,7 +178,7 @@ def from_json(value: object) -> Surface:
     for name, key in SURFACE_FIELDS.items():
         stated = value.get(key)
         if name == "privileged":
-            if stated not in (None, False, True):
+            if stated is not None and not isinstance(stated, bool):
                 raise DescriptorError("A surface's privileged field is true or false.", where=key)
             if stated:
                 found.append((name, ""))
