@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -46,6 +46,7 @@ class Node:
         style: str = "",
         flow: bool = False,
         target: Node | None = None,
+        children: Sequence[Node] = (),
     ) -> None:
         self.kind = kind
         self.line = line
@@ -57,7 +58,7 @@ class Node:
         self.style = style
         self.flow = flow
         self.target = target
-        self.children: list[Node] = []
+        self.children = children
 
     @property
     def plain(self) -> bool:

@@ -197,11 +197,13 @@ class _Build:
     def mapping(self, node: Node, volume: bool) -> Node:
         copy = _like(node)
         is_volume = _literal_type(node) == VOLUME
+        children: list[Node] = []
         for key, value in node.pairs():
             new_key = self.key(key)
             kept = volume and new_key.resolved().text in _KEPT_AS_TEXT
             into = (is_volume and new_key.resolved().text == "config") or (volume and _merges(key))
-            copy.children += (new_key, self.node(value, typed=not kept, volume=into))
+            children += (new_key, self.node(value, typed=not kept, volume=into))
+        copy.children = children
         refuse_duplicate_keys(copy, "")
         return copy
 

@@ -195,8 +195,9 @@ def _build(parser: CParser, text: str, name: str) -> Node:
     anchors: dict[str, Node] = {}
     aliased = False
     finished: list[Node] = []
-    stack: list[Node] = []
-    top = parent = Node(NodeKind.SEQUENCE, 1, 1, 0, 0)
+    top: list[Node] = []
+    siblings = top
+    stack: list[tuple[Node, list[Node]]] = []
     while True:
         event = get_event()
         kind = type(event)
@@ -217,7 +218,7 @@ def _build(parser: CParser, text: str, name: str) -> Node:
                 raise DecodeError(what, name=name, at=node, remedy="Write the slash alone.")
             if event.anchor is not None:
                 anchors[event.anchor] = node
-            parent.children.append(node)
+            siblings.append(node)
         elif kind is mapping_start or kind is sequence_start:
             start = event.start_mark
             node = Node(
@@ -231,26 +232,25 @@ def _build(parser: CParser, text: str, name: str) -> Node:
             )
             if event.anchor is not None:
                 anchors[event.anchor] = node
-            parent.children.append(node)
-            stack.append(parent)
-            parent = node
+            siblings.append(node)
+            stack.append((node, siblings))
+            node.children = siblings = []
             if len(stack) > MAX_DEPTH:
                 raise DecodeError(f"Nesting is deeper than {MAX_DEPTH} levels.", name=name, at=node)
         elif kind is mapping_end or kind is sequence_end:
-            parent.end = event.end_mark.index
+            node, siblings = stack.pop()
+            node.end = event.end_mark.index
             if kind is mapping_end:
-                refuse_duplicate_keys(parent, name)
-            finished.append(parent)
-            parent = stack.pop()
+                refuse_duplicate_keys(node, name)
+            finished.append(node)
         elif kind is yaml.AliasEvent:
             aliased = True
-            parent.children.append(_alias(event, anchors, name))
+            siblings.append(_alias(event, anchors, name))
         else:
             break
-    root = top.children[0]
     if aliased:
         _refuse_alias_bomb(finished, name)
-    return root
+    return top[0]
 
 
 def _alias(event: Any, anchors: Mapping[str, Node], name: str) -> Node:
