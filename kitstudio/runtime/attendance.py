@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from kitstudio.runtime import control, state
 from kitstudio.runtime.backend import LaunchPhase, SandboxError, SandboxStatus, State
+from kitstudio.runtime.launch import LaunchPlan, Origin
 from kitstudio.runtime.state import Record, SandboxFolder, read_or_none
 
 STOP_SECONDS = 30.0
@@ -63,7 +65,7 @@ async def halt(folder: SandboxFolder, child: subprocess.Popen[bytes] | None = No
 
 async def settle(folder: SandboxFolder) -> None:
     """After a crash: no leftover process, no stale socket, a recreate cut short undone, the record stopped."""
-    record = folder.read()
+    record = read_or_none(folder) or _rebuilt(folder)
     state.kill(record.supervisor)
     state.kill(record.machine)
     await _gone(record.supervisor, record.machine)
@@ -80,7 +82,7 @@ async def status_of(folder: SandboxFolder) -> SandboxStatus:
     except SandboxError as error:
         if not folder.path.exists():
             raise FileNotFoundError(folder.path) from error
-        return SandboxStatus("", folder.path.name, State.BROKEN, "", "", broken=error.what, repair="")
+        return SandboxStatus("", folder.path.name, State.BROKEN, "", "", broken=error.what, repair=CLEAN_UP)
     record, refused = await _checked(folder, record)
     return SandboxStatus(
         id=record.id,
@@ -182,6 +184,8 @@ async def _checked(folder: SandboxFolder, record: Record) -> tuple[Record, int]:
             if await asyncio.to_thread(_worked_on, folder):
                 return record, 0
             now = await asyncio.to_thread(read_or_none, folder)
+            if state.of_an_earlier_boot(record.supervisor):
+                return stopped(record), 0  # the computer was restarted: nothing of it runs, nothing is to be mended
             if now in (record, None):
                 return _broken(record, "The sandbox's supervisor ended without stopping it."), 0
             record = now or record
@@ -200,6 +204,23 @@ async def _checked(folder: SandboxFolder, record: Record) -> tuple[Record, int]:
 
 def _broken(record: Record, why: str) -> Record:
     return dataclasses.replace(record, state=State.BROKEN, phase="", broken=why, repair=CLEAN_UP)
+
+
+def _rebuilt(folder: SandboxFolder) -> Record:
+    """The record of a sandbox whose own cannot be read, from what else is known about it."""
+    plan = state.read_json(LaunchPlan, folder.launch)
+    origin = state.read_json(Origin, folder.lock)
+    return Record(
+        id=secrets.token_hex(6),
+        name=folder.path.name,
+        set_name=origin.name,
+        lock_sha256=origin.sha256,
+        state=State.STOPPED,
+        created=True,
+        accel=plan.accel,
+        memory_limit=plan.memory,
+        workspace=str(plan.workspace or ""),
+    )
 
 
 def _worked_on(folder: SandboxFolder) -> bool:

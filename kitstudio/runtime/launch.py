@@ -23,6 +23,15 @@ class StatedOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """``lock.json``: the approved lock a sandbox was created from; ``text`` is the lock as JSON."""
+
+    name: str
+    sha256: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchPlan:
     """``launch.json``. ``layers``: squashfs files, lowest first. ``hosts``: names with a settled address.
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import suppress
 from pathlib import Path
 
-from kitstudio.models.lock import ApprovedLock
+from kitstudio.models.lock import ApprovedLock, encode
 from kitstudio.runtime import sessions, state
 from kitstudio.runtime.attendance import START_AGAIN, Tell, halt, launch, restore_upper, settle, status_of, stopped
 from kitstudio.runtime.backend import (
@@ -31,7 +31,7 @@ from kitstudio.runtime.backend import (
 from kitstudio.runtime.capabilities import CLAIMED
 from kitstudio.runtime.codec import to_json
 from kitstudio.runtime.guest.image import find_guest_image
-from kitstudio.runtime.launch import LaunchPlan
+from kitstudio.runtime.launch import LaunchPlan, Origin
 from kitstudio.runtime.layers import LayerCache
 from kitstudio.runtime.logs import read_logs
 from kitstudio.runtime.prepare import Prepared, effective_yaml, options_of, prepare, refuse_unclaimed
@@ -239,8 +239,10 @@ class QemuBackend:
         folder = self._folder(name)
 
         def read() -> dict[str, str]:
-            texts = {"lock": folder.lock, "effective": folder.effective, "qemu": folder.command_line}
+            texts = {"effective": folder.effective, "qemu": folder.command_line}
             found = {key: path.read_text(encoding="utf-8") for key, path in texts.items() if path.exists()}
+            if folder.lock.exists():
+                found["lock"] = state.read_json(Origin, folder.lock).text
             return found | {"folder": str(folder.path), "console": str(folder.machine / "console.log")}
 
         return await asyncio.to_thread(read)
@@ -272,7 +274,7 @@ class QemuBackend:
 
         def write() -> None:
             state.write_json(folder.launch, to_json(plan))
-            state.write_json(folder.lock, {"sha256": approved.sha256, "lock": to_json(approved.lock)})
+            state.write_json(folder.lock, to_json(Origin(approved.lock.name, approved.sha256, encode(approved.lock))))
             state.write_text(folder.effective, effective_yaml(approved))
             folder.write(
                 dataclasses.replace(folder.read(), accel=plan.accel, memory_limit=plan.memory, skipped=prepared.skipped)

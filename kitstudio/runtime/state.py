@@ -180,6 +180,12 @@ def identify(pid: int) -> Process | None:
     return Process(pid, int(fields[19]), boot)
 
 
+def of_an_earlier_boot(process: Process | None) -> bool:
+    """Whether the computer has started anew since that process was noted."""
+    here = identify(os.getpid())
+    return process is not None and here is not None and process.boot != here.boot
+
+
 def is_alive(process: Process | None) -> bool:
     """Whether that very process still runs."""
     return process is not None and identify(process.pid) == process

@@ -207,12 +207,10 @@ class Supervisor:
                 launch.cancel()
                 await asyncio.wait({launch})
                 crash = others[2]
-                raise SandboxError(
-                    f"The machine ended during the launch: {crash.result()}"
-                    if crash.done()
-                    else "The launch was stopped.",
-                    where=self._record.name,
-                )
+                if not crash.done():
+                    self._stop.set()
+                    raise SandboxError("The launch was stopped.", where=self._record.name)
+                raise SandboxError(f"The machine ended during the launch: {crash.result()}", where=self._record.name)
             await launch
         except (Exception, asyncio.CancelledError) as error:
             failure = error if isinstance(error, KitStudioError) else None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from fakes import make_folder
 from runtime_sets import approve, capability
 
 from kitstudio.models.lock import ApprovedLock
@@ -20,6 +21,13 @@ from kitstudio.runtime.state import Record, SandboxFolder
 
 def process(code: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+
+
+def ended() -> state.Process:
+    """A process of this boot that has ended."""
+    here = state.identify(os.getpid())
+    assert here is not None
+    return state.Process(2**22 - 1, 1, here.boot)
 
 
 class NoImages:
@@ -143,7 +151,7 @@ async def test_a_half_made_sandbox_of_a_dead_maker_is_taken_away(tmp_path: Path)
 
 
 async def test_a_supervisor_that_died_leaves_a_broken_sandbox_that_can_be_mended(tmp_path: Path) -> None:
-    crashed(tmp_path, created=True, supervisor=state.Process(2**22 - 1, 1, "earlier boot"))
+    crashed(tmp_path, created=True, supervisor=ended())
     made = backend(tmp_path)
     (status,) = await made.list()
     assert status.state is State.BROKEN and status.repair == "Clean up" and "supervisor" in status.broken
@@ -194,6 +202,22 @@ async def test_an_unreadable_record_is_shown_as_broken_and_can_be_removed(tmp_pa
     assert status.state is State.BROKEN and status.name == "box"
     await made.remove("box")
     assert left(tmp_path) == []
+
+
+async def test_a_computer_that_was_restarted_leaves_a_stopped_sandbox(tmp_path: Path) -> None:
+    crashed(tmp_path, created=True, supervisor=state.Process(os.getpid(), 1, "the boot before"))
+    status = await backend(tmp_path).status("box")
+    assert status.state is State.STOPPED and not status.broken and status.started_at == 0
+
+
+async def test_an_unreadable_record_is_rebuilt_by_the_repair(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "sandboxes" / "box", created=True)
+    state.write_json(folder.lock, {"name": "demo", "sha256": "5" * 64, "text": "{}"})
+    folder.record.write_text("{")
+    made = backend(tmp_path)
+    assert (await made.status("box")).repair == "Clean up"
+    status = await made.repair("box")
+    assert (status.state, status.set_name, status.lock_sha256) == (State.STOPPED, "demo", "5" * 64)
 
 
 async def test_an_interrupted_recreate_gets_its_writable_layer_back(tmp_path: Path) -> None:

@@ -190,6 +190,17 @@ async def test_a_client_that_goes_away_takes_its_launch_down(tmp_path: Path) -> 
         assert not box.folder.read().created
 
 
+async def test_a_start_that_is_called_off_leaves_the_sandbox_stopped(tmp_path: Path) -> None:
+    lifecycle = Lifecycle(startup=(hook("startup", "long"),))
+    async with running(make_folder(tmp_path / "box", lifecycle=lifecycle, created=True)) as box:
+        box.guest.hold["long"] = asyncio.Event()
+        async with box._listening(first=False):
+            while not box.guest.ran:  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
+        await asyncio.wait_for(box.task, 10)
+        assert box.folder.read().state is State.STOPPED and not box.folder.read().broken
+
+
 async def test_a_machine_that_dies_during_a_hook_ends_the_launch_with_its_reason(tmp_path: Path) -> None:
     async with running(make_folder(tmp_path / "box", lifecycle=Lifecycle((hook("install", "long"),)))) as box:
         box.guest.hold["long"] = asyncio.Event()

@@ -14,6 +14,10 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?b?)?)?", re.ASCII | r
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
+LEAST_MEMORY = 128
+"""MiB a guest needs to boot."""
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """What this computer has: MiB of memory and processors."""
@@ -51,6 +55,7 @@ def size_machine(effective: Descriptor, host: Host, *, memory: int, cpus: int, d
         stated_memory, stated_cpus = _stated(entry)
         wanted_memory, wanted_cpus = max(wanted_memory, stated_memory), max(wanted_cpus, stated_cpus)
     default_memory = max(512, min(2048, host.memory // 2))
+    _check_choice(memory, cpus, host)
     return Size(memory or wanted_memory or default_memory, cpus or wanted_cpus or default_cpus, tuple(skipped))
 
 
@@ -61,6 +66,20 @@ def parse_size(text: str) -> int:
         raise ValueError(f"{text!r} is not a size")
     power: int = 1024 ** _POWER[(match[2] or "").lower()]
     return math.ceil(float(match[1]) * power)
+
+
+def _check_choice(memory: int, cpus: int, host: Host) -> None:
+    """The person's own numbers, where stated, must fit this computer."""
+    if memory and not LEAST_MEMORY <= memory <= host.memory:
+        raise SandboxError(
+            f"A sandbox cannot have {memory} MiB of memory here.",
+            where="memory",
+            remedy=f"Choose {LEAST_MEMORY} to {host.memory} MiB.",
+        )
+    if cpus and not 1 <= cpus <= host.cpus:
+        raise SandboxError(
+            f"A sandbox cannot have {cpus} processors here.", where="cpus", remedy=f"Choose 1 to {host.cpus}."
+        )
 
 
 def _unmet(entry: Capability, host: Host, memory: int, cpus: int) -> list[str]:

@@ -98,6 +98,12 @@ def test_what_this_computer_lacks_is_refused_or_skipped(config: dict[str, JsonVa
     assert word in size.skipped[0] and size.cpus == 1
 
 
+@pytest.mark.parametrize(("memory", "cpus"), [(64, 0), (-1, 0), (8193, 0), (0, 5), (0, -1)])
+def test_a_choice_that_does_not_fit_this_computer_is_refused(memory: int, cpus: int) -> None:
+    with pytest.raises(SandboxError, match="cannot have"):
+        size_machine(approve({"r/a:1": []}).effective, HOST, memory=memory, cpus=cpus, default_cpus=1)
+
+
 def context(**config: JsonValue) -> list[object]:
     return [capability("agent-context@1", dict(config))]
 
