@@ -14,6 +14,7 @@ from kitstudio.models.words import claim
 from kitstudio.services.catalog import CardKind, Catalog, KitDetails
 from kitstudio.ui.catalog.cards import kind_word
 from kitstudio.ui.catalog.descriptor_view import DescriptorView
+from kitstudio.ui.catalog.drag_handle import DragMonogram
 from kitstudio.ui.catalog.kit_tabs import InputsTab, ManifestTab, NeedsTab, OverviewTab, image_size
 from kitstudio.ui.catalog.versions_tab import VersionsTab, tag_of
 from kitstudio.ui.fonts import Type
@@ -25,7 +26,6 @@ from kitstudio.ui.widgets import (
     ChipRow,
     Elided,
     ExactEntry,
-    Monogram,
     PermissionList,
     Segmented,
     Skeleton,
@@ -101,7 +101,6 @@ class KitPage(QWidget):
         """Show a Kit that was fetched."""
         self._details = details
         card = details.card
-        self._monogram.show_repository(card.repository)
         self._name.show_text(claim(card.display_name) or card.repository)
         self._verified.setVisible(card.verified)
         self._verified.show_look(
@@ -110,6 +109,7 @@ class KitPage(QWidget):
         self._reference_label.show_text(card.reference)
         self._line.setText(self._summary(details))
         usable = card.kind in (CardKind.WORKLOAD, CardKind.MIXIN) and not details.problems
+        self._monogram.show_card(card, usable)
         self._add.setEnabled(usable)
         self._add.setText(tr("Add to set") if usable else kind_word(card.kind))
         self._show_versions(details)
@@ -129,7 +129,7 @@ class KitPage(QWidget):
 
     def _build_header(self) -> None:
         theme = self.theme
-        self._monogram = Monogram(theme, "", 48)
+        self._monogram = DragMonogram(theme, 48)
         self._name = Elided("", Type.HEADING)
         self._name.setObjectName("kit-name")
         self._verified = Chip(theme, ChipLook("", Tone.SUCCESS, "seal"))

@@ -14,7 +14,7 @@ from kitstudio.services.catalog import KitDetails
 from kitstudio.ui.catalog.cards import card_chips, kind_word
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets import ChipRow, ExactEntry, Icon, SearchField, column, line, row, text_label
+from kitstudio.ui.widgets import ChipRow, Elided, ExactEntry, Icon, SearchField, column, line, row, text_label
 from kitstudio.ui.widgets.text import counted, number, size_text, tr, visible
 
 PACKAGES = ("deb/", "apk/", "rpm/")
@@ -198,7 +198,8 @@ class ManifestTab(ScrollPane):
         self.heading(tr("Layers"), f"{counted(len(layers), 'layer', 'layers')}, {total}")
         for layer in layers:
             size = text_label(size_text(layer.size), Type.BODY, "secondary")
-            self.body.addLayout(row(text_label(layer.digest, Type.MONO), None, size))
+            digest = Elided(layer.digest, Type.MONO, mode=Qt.TextElideMode.ElideMiddle)
+            self.body.addLayout(row(digest, None, size))
         self._annotations(top.annotations.items())
         self.end()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QModelIndex, QPoint, QRect, QSize, Qt, QTimer
-from PySide6.QtGui import QDrag, QPainter, QPixmap
+from PySide6.QtCore import QByteArray, QItemSelectionModel, QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
 )
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.models.words import claim
 from kitstudio.services.app import Studio
 from kitstudio.services.catalog import CardKind, KitCard, SourceInfo, SourceKind, SourceState
 from kitstudio.ui.catalog.add_source import AddSourceDialog
 from kitstudio.ui.catalog.cards import CardColumn, CardDelegate, CardModel, CardRole
+from kitstudio.ui.catalog.drag_handle import start_drag
 from kitstudio.ui.catalog.facets import FacetPane, narrow
 from kitstudio.ui.catalog.kit_page import KitPage
 from kitstudio.ui.catalog.sources import SourceDelegate, SourceModel
@@ -30,7 +30,7 @@ from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.page import Page
 from kitstudio.ui.tasks import Tasks, fault
-from kitstudio.ui.theme import Theme, Token, Tone
+from kitstudio.ui.theme import Theme, Tone
 from kitstudio.ui.widgets import (
     Banner,
     Segmented,
@@ -44,12 +44,12 @@ from kitstudio.ui.widgets import (
     set_ground,
     text_label,
 )
-from kitstudio.ui.widgets.painters import paint_monogram
 from kitstudio.ui.widgets.text import counted, number, tr, visible
 
 SIDE = 220
 LIST = 496
 MIDDLE = 400
+NARROWEST = 200 + MIDDLE + 440
 TYPING = 60
 """Milliseconds after the last key before the list is searched again."""
 LOOKED_AT = 150
@@ -95,6 +95,7 @@ class CatalogPage(Page):
         self._drawing.timeout.connect(self._draw)
         self.destroyed.connect(studio.catalog.changed.subscribe(lambda _: self._drawing.start()))
         navigator.open_kit.connect(self.open_kit)
+        theme.changed.connect(self._arrange)
         self._draw()
 
     def title(self) -> str:
@@ -123,11 +124,22 @@ class CatalogPage(Page):
         """Show the Kit page beside the list."""
         if self.kit.isHidden():
             self.kit.show()
+            self._arrange()
             side = self.splitter.sizes()[0]
             room = self.splitter.width() - side
             middle = min(self.theme.px(LIST), max(self.theme.px(MIDDLE), room // 2))
             self.splitter.setSizes([side, middle, room - middle])
         self.kit.open(reference)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Where three panes do not fit, the Kit page takes the place of the list until it is closed."""
+        alone = not self.kit.isHidden() and self.width() < self.theme.px(NARROWEST)
+        self._side.setVisible(not alone)
+        self._middle.setVisible(not alone)
 
     def save_state(self) -> dict[str, str]:
         return {
@@ -417,6 +429,7 @@ class CatalogPage(Page):
 
     def _close_kit(self) -> None:
         self.kit.hide()
+        self._arrange()
         self.cards.setFocus()
 
     def _select(self, repository: str) -> None:
@@ -426,7 +439,9 @@ class CatalogPage(Page):
             return
         index = self.model.index(at, 0)
         if self.cards.currentIndex().row() != at or not self.cards.selectionModel().isSelected(index):
-            self.cards.setCurrentIndex(index)
+            rows = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+            self.cards.selectionModel().setCurrentIndex(index, rows)
+            self.cards.scrollTo(index)
 
     def _want(self, reference: str) -> None:
         if reference not in self._wanted:
@@ -470,37 +485,7 @@ class CardList(QListView):
         if not index.isValid() or not index.flags() & Qt.ItemFlag.ItemIsDragEnabled:
             return
         card: KitCard = index.data(CardRole.CARD)
-        drag = QDrag(self)
-        drag.setMimeData(self.model().mimeData([index]))
-        drag.setPixmap(drag_picture(self.theme, card, self.devicePixelRatioF()))
-        drag.setHotSpot(QPoint(self.theme.px(16), self.theme.px(16)))
-        drag.exec(Qt.DropAction.CopyAction)
-
-
-def drag_picture(theme: Theme, card: KitCard, ratio: float) -> QPixmap:
-    """What follows the pointer during a drag."""
-    name = claim(card.display_name) or visible(card.repository)
-    metrics = theme.metrics(Type.NAME)
-    size = QSize(metrics.horizontalAdvance(name) + theme.px(56), theme.px(40))
-    picture = QPixmap(size * ratio)
-    picture.setDevicePixelRatio(ratio)
-    picture.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(picture)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(theme.colour(Token.ACCENT))
-    painter.setBrush(theme.colour(Token.RAISED))
-    painter.drawRoundedRect(0, 0, size.width() - 1, size.height() - 1, 6, 6)
-    side = theme.px(28)
-    paint_monogram(painter, theme, QRect(theme.px(6), theme.px(6), side, side), card.repository)
-    painter.setFont(theme.font(Type.NAME))
-    painter.setPen(theme.colour(Token.TEXT))
-    painter.drawText(
-        QRect(theme.px(42), 0, size.width(), size.height()),
-        Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft,
-        name,
-    )
-    painter.end()
-    return picture
+        start_drag(self, self.theme, card, self.model().mimeData([index]))
 
 
 _SORTS = {"match": "Best match", "name": "Name"}

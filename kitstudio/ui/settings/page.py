@@ -140,6 +140,7 @@ class SettingsPage(Page):
         memory.setSpecialValueText(tr("As the set says"))
         memory.setValue(settings.number("sandbox.memory"))
         memory.setMinimumWidth(self.theme.px(150))
+        memory.lineEdit().setTextMargins(6, 0, 0, 0)
         memory.editingFinished.connect(lambda: self._set("sandbox.memory", memory.value()))
         section.add(tr("Memory"), tr("Of each new sandbox."), memory)
         cpus = QSpinBox()
@@ -149,6 +150,7 @@ class SettingsPage(Page):
         cpus.setSpecialValueText(tr("As the set says"))
         cpus.setValue(settings.number("sandbox.cpus"))
         cpus.setMinimumWidth(self.theme.px(150))
+        cpus.lineEdit().setTextMargins(6, 0, 0, 0)
         cpus.editingFinished.connect(lambda: self._set("sandbox.cpus", cpus.value()))
         section.add(tr("Processors"), tr("Of each new sandbox."), cpus)
         accel = Segmented(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -233,26 +233,31 @@ class SearchField(QLineEdit):
         self.theme = theme
         self.setPlaceholderText(placeholder)
         self.setAccessibleName(name)
-        self._glass = QAction(self)
-        self.addAction(self._glass, QLineEdit.ActionPosition.LeadingPosition)
+        self._glass = Icon(theme, "search", 16)
+        self._glass.setParent(self)
         self._hint = QLabel(hint, self)
         self._hint.setProperty("keys", True)
-        self._hint.setVisible(bool(hint))
-        self._hint.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.textChanged.connect(lambda text: self._hint.setVisible(bool(hint) and not text))
-        theme.changed.connect(self._draw)
-        self._draw()
+        for part in (self._glass, self._hint):
+            part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.textChanged.connect(lambda _: self._place())
+        theme.changed.connect(self._place)
+        self._place()
 
-    def _draw(self) -> None:
-        self._glass.setIcon(self.theme.icon("search", 16, Token.SECONDARY))
-        self._hint.adjustSize()
-
-    def resizeEvent(self, event) -> None:  # type: ignore[no-untyped-def]
+    def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        """The magnifier at the left, the key hint at the right where nothing else needs the room."""
+        side = self.theme.px(16)
+        left = self.theme.px(9)
+        self._glass.move(left, (self.height() - side) // 2)
+        self.setTextMargins(side + self.theme.px(6), 0, 0, 0)
         size = self._hint.sizeHint()
-        self._hint.setGeometry(
-            QRect(self.width() - size.width() - 8, (self.height() - size.height()) // 2, size.width(), size.height())
-        )
+        words = self.fontMetrics().horizontalAdvance(self.placeholderText()) + left + side + self.theme.px(24)
+        self._hint.setVisible(bool(self._hint.text()) and not self.text() and words + size.width() < self.width())
+        top = (self.height() - size.height()) // 2
+        self._hint.setGeometry(QRect(self.width() - size.width() - 8, top, size.width(), size.height()))
 
 
 class ChipRow(Painted):

@@ -1,0 +1,175 @@
+"""The hands of the tour: real clicks, keys and drags on real widgets; conditions, not sleeps; one picture a step."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QAbstractItemModel, QMimeData, QModelIndex, QPoint, QPointF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QPainter, QPixmap
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QWidget
+
+from kitstudio.models.errors import KitStudioError
+from kitstudio.ui.main_window import MainWindow
+from kitstudio.ui.tasks import fault
+
+T = TypeVar("T", bound=QWidget)
+BREATH = 0.02
+"""Seconds between two looks at a condition; the loop serves everything else meanwhile."""
+PATIENCE = 30.0
+
+
+class TourError(KitStudioError):
+    """An expectation of the tour did not come true."""
+
+
+@dataclass(slots=True)
+class Step:
+    """One step as the summary shows it."""
+
+    name: str
+    screenshot: str
+    seconds: float
+    error: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        made: dict[str, object] = {
+            "name": self.name,
+            "screenshot": self.screenshot,
+            "seconds": round(self.seconds, 2),
+        }
+        return made | {"error": self.error} if self.error else made
+
+
+@dataclass(slots=True)
+class Guide:
+    """Drives one window and keeps the steps."""
+
+    window: MainWindow
+    out: Path
+    steps: list[Step] = field(default_factory=list)
+
+    async def step(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
+        """Do one step, take its picture whether it came out or not; False if it did not."""
+        begun = time.monotonic()
+        error = ""
+        try:
+            await work()
+            await self.settle()
+        except TimeoutError:
+            error = "It took longer than it may."
+        except KitStudioError as known:
+            error = str(known)
+        except Exception as unknown:  # noqa: BLE001 - a failed step is a result
+            error = str(fault(unknown))
+        file = f"{len(self.steps) + 1:02d}-{name.replace(' ', '-')}.png"
+        self.picture().save(str(self.out / file))
+        self.steps.append(Step(name, file, time.monotonic() - begun, error))
+        return not error
+
+    async def until(self, condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+        """Let the loop run until ``condition`` holds; a sentence of what did not come true otherwise."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise TourError(f"Expected: {what}.", where=str(self.window.page))
+            await asyncio.sleep(BREATH)
+
+    async def settle(self) -> None:
+        """Let pending paints and timers through."""
+        for _ in range(8):
+            QApplication.processEvents()
+            await asyncio.sleep(BREATH)
+
+    def find(self, kind: type[T], name: str, root: QWidget | None = None) -> T:
+        """The visible widget of that object name, in the window or an open dialog."""
+        roots = [root] if root is not None else [*self.dialogs(), self.window]
+        for place in roots:
+            candidates = [place, *place.findChildren(kind, name)]
+            for widget in candidates:
+                if isinstance(widget, kind) and widget.objectName() == name and widget.isVisible():
+                    return widget
+        raise TourError(f"There is no {name} on the screen.", where=str(self.window.page))
+
+    def dialogs(self) -> list[QDialog]:
+        """Dialogs on the screen, the newest first."""
+        found = [w for w in QApplication.topLevelWidgets() if isinstance(w, QDialog) and w.isVisible()]
+        return found[::-1]
+
+    async def click(self, widget: QWidget) -> None:
+        """A left click in the middle of a widget that is on and usable."""
+        await self.until(lambda: widget.isVisible() and widget.isEnabled(), f"{widget.objectName()} can be clicked")
+        QTest.mouseClick(widget, Qt.MouseButton.LeftButton, pos=widget.rect().center())
+        await self.settle()
+
+    async def click_row(self, view: QAbstractItemView, index: QModelIndex) -> None:
+        """A left click on a row."""
+        view.scrollTo(index)
+        await self.settle()
+        QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center())
+        await self.settle()
+
+    async def type(self, widget: QWidget, text: str, *, enter: bool = False) -> None:
+        """Keys into a widget, as a person would press them."""
+        widget.setFocus(Qt.FocusReason.OtherFocusReason)
+        QTest.keyClicks(widget, text)
+        if enter:
+            QTest.keyClick(widget, Qt.Key.Key_Return)
+        await self.settle()
+
+    async def drag_kit(self, model: QAbstractItemModel, index: QModelIndex, target: QWidget) -> None:
+        """Carry a row to ``target``: over the rail until the page opens, then drop with real drag events."""
+        data = model.mimeData([index])
+        await self.drag(data, target)
+
+    async def drag(self, data: QMimeData, target: QWidget) -> None:
+        """Enter, move and drop on a widget that takes the drag."""
+        place = target.rect().center()
+        action, buttons, keys = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        enter = QDragEnterEvent(place, action, data, buttons, keys)
+        enter.setDropAction(action)
+        enter.ignore()
+        QApplication.sendEvent(target, enter)
+        if not enter.isAccepted():
+            raise TourError(f"{target.objectName() or type(target).__name__} does not take this Kit.")
+        move = QDragMoveEvent(place, action, data, buttons, keys)
+        move.setDropAction(action)
+        QApplication.sendEvent(target, move)
+        await self.settle()
+        drop = QDropEvent(QPointF(place), action, data, buttons, keys)
+        drop.setDropAction(action)
+        QApplication.sendEvent(target, drop)
+        await self.settle()
+
+    def hover_drag(self, data: QMimeData, target: QWidget) -> None:
+        """Let a drag rest on a widget without dropping."""
+        place = target.rect().center()
+        enter = QDragEnterEvent(
+            place, Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        )
+        QApplication.sendEvent(target, enter)
+
+    def picture(self) -> QPixmap:
+        """The window with the dialogs above it."""
+        shot = self.window.grab()
+        dialogs = self.dialogs()
+        if dialogs:
+            painter = QPainter(shot)
+            for dialog in reversed(dialogs):
+                grabbed = dialog.grab()
+                place = self.window.rect().center() - dialog.rect().center()
+                painter.drawPixmap(QPoint(max(0, place.x()), max(0, place.y())), grabbed)
+            painter.end()
+        return shot
+
+    def summary(self) -> dict[str, object]:
+        """What ``kitstudio tour --json`` prints."""
+        return {
+            "ok": bool(self.steps) and not any(step.error for step in self.steps),
+            "steps": [step.as_json() for step in self.steps],
+        }
