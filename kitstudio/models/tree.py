@@ -88,24 +88,25 @@ def positions(root: Node) -> dict[str, Position]:
     A hostile document can have paths far longer than itself: beyond a budget, elements go without, and a look-up
     falls back to what contains them.
     """
-    found: dict[str, Position] = {}
+    found: dict[str, Position] = {"": Position(root.line, root.column)}
     waiting: list[tuple[str, Node]] = [("", root)]
     budget = _LONGEST_PATHS
     while waiting:
         path, node = waiting.pop()
-        found[path] = Position(node.line, node.column)
         children = node.children
-        if not children:
-            continue
         budget -= (len(path) + 8) * len(children)
         if budget < 0:
             continue
         if node.kind is NodeKind.MAPPING:
             prefix = path + "." if path else ""
             walk = iter(children)
-            waiting.extend((prefix + key.resolved().text, value) for key, value in zip(walk, walk, strict=True))
+            placed = [(prefix + (key.target or key).text, value) for key, value in zip(walk, walk, strict=True)]
         else:
-            waiting.extend((f"{path}[{index}]", child) for index, child in enumerate(children))
+            placed = [(f"{path}[{index}]", child) for index, child in enumerate(children)]
+        for below, child in placed:
+            found[below] = Position(child.line, child.column)
+            if child.children:
+                waiting.append((below, child))
     return found
 
 

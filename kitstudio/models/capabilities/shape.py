@@ -179,6 +179,8 @@ class Reader:
 
 
 def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     return "".join(c.casefold() if len(c.casefold()) == 1 else c for c in text)
 
 
