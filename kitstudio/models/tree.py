@@ -111,15 +111,21 @@ def positions(root: Node) -> dict[str, Position]:
 
 
 def holders(root: Node, found_in: Callable[[str], Iterable[str]]) -> dict[str, list[str]]:
-    """What ``found_in`` finds in each scalar and key → their paths, in document order; a key has its value's path."""
+    """What ``found_in`` finds in each scalar and key → their paths, in document order; a key has its value's path.
+
+    Beyond a budget of characters, paths are left empty: the document as a whole.
+    """
     found: dict[str, list[str]] = {}
+    budget = _LONGEST_PATHS
     waiting: list[tuple[_Path, Node]] = [((), root)]
     while waiting:
         path, node = waiting.pop()
         if node.kind is NodeKind.SCALAR:
             if "${{" in node.text:
                 for name in dict.fromkeys(found_in(node.text)):
-                    found.setdefault(name, []).append(_joined(path))
+                    place = _joined(path) if budget > 0 else ""
+                    budget -= len(place)
+                    found.setdefault(name, []).append(place)
         elif node.kind is NodeKind.SEQUENCE:
             count = len(node.children)
             waiting.extend(((path, i), node.children[i]) for i in range(count - 1, -1, -1))

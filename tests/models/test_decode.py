@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Capability, CapabilityGroup
+from kitstudio.models.diagnostics import locate
 from kitstudio.models.document import Position
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.tree import MAX_DEPTH, MAX_TEXT, positions
@@ -233,3 +234,27 @@ def test_any_yaml_like_text_decodes_or_is_refused_clearly(text: str) -> None:
         decode(HEAD + text)
     except DescriptorError as error:
         assert error.what
+
+
+def test_paths_far_longer_than_the_document_are_not_built() -> None:
+    key = "k" * 100_000
+    text = (
+        f'{HEAD}capabilities:\n- type: a/b@1\n  config:\n    ? {key}\n    : [{"x, " * 20_000}"${{{{ kit.args.a }}}}"]\n'
+    )
+
+    document = decode(text)
+    report = validate(document, Form.AUTHORED)
+
+    assert sum(map(len, document.positions)) < 32 * 1024 * 1024
+    assert [issue.path for issue in report.errors] == [f"capabilities[0].config.{key}[20000]"]
+    assert locate(document, report.errors[0].path) == document.positions[f"capabilities[0].config.{key}"]
+
+
+def test_findings_below_a_huge_key_stay_bounded() -> None:
+    references = ", ".join(f'"${{{{ kit.args.a{n} }}}}"' for n in range(2_000))
+    text = f"{HEAD}capabilities:\n- type: a/b@1\n  config:\n    ? {'k' * 100_000}\n    : [{references}]\n"
+
+    report = validate(decode(text), Form.AUTHORED)
+
+    assert len(report.errors) == 2_000
+    assert sum(len(issue.path) for issue in report.errors) < 20 * 1024 * 1024
