@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.output import DONE, FAILED, REFUSED, USAGE, Output, RefusedError, UsageError, close_quietly
-from kitstudio.cli.parser import build_parser
+from kitstudio.cli.parser import JSON_LINES, build_parser
 from kitstudio.models.errors import KitStudioError
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def _run(words: list[str], output: Output) -> int:
     except SystemExit as stop:  # --help and --version print and leave
         return int(stop.code or 0)
     output.as_json = getattr(args, "json", False)
+    output.as_lines = args.command in JSON_LINES
     output.quiet = getattr(args, "quiet", False)
     from kitstudio.services.app import Options
 

@@ -28,9 +28,10 @@ class RefusedError(KitStudioError):
 
 @dataclass(slots=True)
 class Output:
-    """Where a command's words go. One a run."""
+    """Where a command's words go. One a run. ``as_lines``: this command's JSON is lines, its errors too."""
 
     as_json: bool = False
+    as_lines: bool = False
     quiet: bool = False
     out: TextIO = sys.stdout
     err: TextIO = sys.stderr
@@ -38,7 +39,8 @@ class Output:
     def document(self, value: object) -> None:
         """The command's one JSON document; nothing without ``--json``."""
         if self.as_json:
-            print(json.dumps(value, ensure_ascii=False, indent=2), file=self.out, flush=True)
+            indent = None if self.as_lines else 2
+            print(json.dumps(value, ensure_ascii=False, indent=indent), file=self.out, flush=True)
 
     def line(self, value: object) -> None:
         """One of the command's JSON lines; nothing without ``--json``."""

@@ -13,6 +13,9 @@ from typing import NoReturn
 import kitstudio
 from kitstudio.cli.output import UsageError
 
+JSON_LINES = frozenset(("search", "history", "launch", "logs", "network"))
+"""Commands whose ``--json`` is one JSON value a line."""
+
 _FORMS = ("authored", "published", "effective")
 
 

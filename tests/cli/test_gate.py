@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kitstudio.cli import gate
+from tests.cli.conftest import Kitstudio
+
+BASE, TOOL, WIDER, WILD = (
+    "demo.invalid/base:1.0.0",
+    "demo.invalid/tool:1.0.0",
+    "demo.invalid/tool:2.0.0",
+    "demo.invalid/wild:1.0.0",
+)
+ANY = "network.runtime.allow:*"
+
+
+def _lock(home: Path, name: str = "base") -> Path:
+    return home / "data" / "locks" / f"{name}.json"
+
+
+def test_without_a_person_nothing_is_approved(kitstudio: Kitstudio, home: Path) -> None:
+    answer = kitstudio("approve", BASE, TOOL, "--json")
+    assert answer.code == 2
+    assert answer.document["approved"] is False and answer.document["lock"] is None
+    assert answer.document["widenings"][0]["detail"] == "a.example"
+    assert not _lock(home).exists()
+    assert kitstudio("history", "--json").out == ""
+
+
+def test_yes_approves_and_writes_the_lock(kitstudio: Kitstudio, home: Path) -> None:
+    answer = kitstudio("approve", BASE, TOOL, "--yes", "--json")
+    assert answer.code == 0
+    assert set(answer.document) == {"approved", "widenings", "lock"} and answer.document["approved"] is True
+    assert answer.document["lock"]["name"] == "base"
+    assert _lock(home).exists()
+
+
+def test_the_lock_is_called_as_stated_or_as_the_set_file(kitstudio: Kitstudio, home: Path, tmp_path: Path) -> None:
+    kitstudio("export", BASE, "-o", str(tmp_path / "team.yaml"))
+    kitstudio("approve", str(tmp_path / "team.yaml"))
+    kitstudio("approve", str(tmp_path / "team.yaml"), "--name", "other")
+    assert _lock(home, "team").exists() and _lock(home, "other").exists()
+    assert kitstudio("approve", BASE, "--name", "../evil").code == 1
+
+
+def test_yes_never_covers_a_critical_finding(kitstudio: Kitstudio, home: Path) -> None:
+    answer = kitstudio("approve", BASE, WILD, "--yes")
+    assert answer.code == 2 and f"--accept '{ANY}'" in answer.out + answer.err
+    assert not _lock(home).exists()
+    assert kitstudio("approve", BASE, WILD, "--yes", "--accept", "network.runtime.allow:other").code == 2
+    assert kitstudio("approve", BASE, WILD, "--accept", ANY).code == 0
+
+
+def test_accept_alone_covers_what_it_names(kitstudio: Kitstudio) -> None:
+    assert kitstudio("approve", BASE, TOOL, "--accept", "network.runtime.allow:a.example").code == 0
+    assert kitstudio("approve", BASE, WIDER, WILD, "--accept", ANY).code == 2
+    assert kitstudio("approve", BASE, WIDER, WILD, "--accept", ANY, "--yes").code == 0
+
+
+def test_a_widening_asks_again_a_narrowing_does_not(kitstudio: Kitstudio) -> None:
+    assert kitstudio("approve", BASE, TOOL, "--yes").code == 0
+    assert kitstudio("approve", BASE, WIDER).code == 2
+    assert kitstudio("approve", BASE, "demo/tool:0.9.0").code == 0
+    assert [line["answer"] for line in kitstudio("history", "--json").lines] == ["silent", "approved"]
+
+
+def test_what_nobody_enforces_is_refused_by_policy(kitstudio: Kitstudio) -> None:
+    answer = kitstudio("approve", BASE, "demo/machine:1.0.0", "--yes", "--json")
+    assert answer.code == 2
+    assert answer.document["problems"][0]["kind"] == "unsupported-capability"
+
+
+def test_an_incoherent_set_fails(kitstudio: Kitstudio) -> None:
+    answer = kitstudio("approve", TOOL, "--yes", "--json")
+    assert answer.code == 1 and answer.document["approved"] is False
+
+
+def test_an_exported_record_replays_elsewhere(kitstudio: Kitstudio, home: Path, tmp_path: Path) -> None:
+    record = str(tmp_path / "record.json")
+    assert kitstudio("approve", BASE, TOOL, "--yes", "--export", record).code == 0
+    other = ("--home", str(tmp_path / "other"))
+    assert kitstudio("approve", BASE, TOOL, "--approve-from", record, *other).code == 0
+    assert _lock(tmp_path / "other").read_bytes() == _lock(home).read_bytes()
+    refused = kitstudio("approve", BASE, WIDER, "--approve-from", record, *other, "--json")
+    assert refused.code == 2 and WIDER in refused.document["error"]["what"]
+
+
+def test_a_tampered_lock_is_named_and_everything_asked_again(kitstudio: Kitstudio, home: Path) -> None:
+    kitstudio("approve", BASE, TOOL, "--yes")
+    _lock(home).write_text(_lock(home).read_text().replace("a.example", "b.example"))
+    answer = kitstudio("approve", BASE, TOOL)
+    assert answer.code == 2 and "SHA-256" in answer.err
+
+
+def test_history_is_lines_and_exports(kitstudio: Kitstudio, tmp_path: Path) -> None:
+    kitstudio("approve", BASE, TOOL, "--yes")
+    answer = kitstudio("history", "--json", "--export", str(tmp_path / "all.jsonl"))
+    assert len(answer.lines) == 1
+    assert {"time", "user", "name", "answer", "lockSha256", "previousSha256", "findings", "lock"} <= set(
+        answer.lines[0]
+    )
+    assert (tmp_path / "all.jsonl").read_text() == answer.out
+
+
+@pytest.mark.parametrize(
+    ("references", "answers", "code"),
+    [
+        ((BASE, TOOL), ["yes"], 0),
+        ((BASE, TOOL), ["y"], 2),
+        ((BASE, TOOL), [""], 2),
+        ((BASE, WILD), ["yes"], 0),
+        ((BASE, WILD, TOOL), ["yes"], 2),
+        ((BASE, WILD, TOOL), ["yes", "yes"], 0),
+        ((BASE, WILD, TOOL), ["no", "yes"], 2),
+    ],
+)
+def test_on_a_terminal_a_person_is_asked_critical_ones_each(
+    kitstudio: Kitstudio,
+    monkeypatch: pytest.MonkeyPatch,
+    home: Path,
+    references: tuple[str, ...],
+    answers: list[str],
+    code: int,
+) -> None:
+    given = iter(answers)
+    monkeypatch.setattr(gate, "interactive", lambda: True)
+    monkeypatch.setattr(gate, "ask", lambda question: next(given, ""))
+    assert kitstudio("approve", *references).code == code
+    assert _lock(home).exists() is (code == 0)
+
+
+def test_a_real_terminal_is_asked(demo: Path, tmp_path: Path) -> None:
+    master, slave = pty.openpty()
+    env = {**os.environ, "KITSTUDIO_DEMO": str(demo), "KITSTUDIO_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "kitstudio", "approve", BASE, TOOL]
+    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env) as process:
+        os.close(slave)
+        seen = b""
+        while b"[yes/no]" not in seen:
+            seen += os.read(master, 4096)
+        assert b"a.example" in seen
+        os.write(master, b"yes\n")
+        assert process.wait(60) == 0
+    os.close(master)
+    assert _lock(tmp_path).exists()

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kitstudio.cli.sandboxes import _memory
+from kitstudio.runtime.backend import Decision, SandboxError
+from tests.cli.conftest import Kitstudio
+from tests.services.fakes import FakeBackend
+
+BASE, TOOL = "demo.invalid/base:1.0.0", "demo.invalid/tool:1.0.0"
+
+
+@pytest.fixture
+def team(kitstudio: Kitstudio) -> str:
+    assert kitstudio("launch", BASE, TOOL, "--name", "team", "--yes", "--detach").code == 0
+    return "team"
+
+
+def test_launch_goes_through_the_gate(kitstudio: Kitstudio, backend: FakeBackend) -> None:
+    answer = kitstudio("launch", BASE, TOOL, "--detach", "--json")
+    assert answer.code == 2 and not backend.boxes
+    assert answer.lines[-1]["approved"] is False
+
+
+def test_launch_prints_progress_lines_and_the_sandbox_last(kitstudio: Kitstudio, backend: FakeBackend) -> None:
+    answer = kitstudio("launch", BASE, TOOL, "--yes", "--detach", "--json")
+    assert answer.code == 0
+    assert [line["phase"] for line in answer.lines[:-1]] == ["pull", "ready"]
+    assert answer.lines[-1] == {"sandbox": {"id": "id-1", "name": "base", "state": "running"}}
+    assert backend.created[0][0].lock.name == "base"
+
+
+def test_launch_hands_over_what_was_asked(kitstudio: Kitstudio, backend: FakeBackend, tmp_path: Path) -> None:
+    kitstudio("settings", "set", "sandbox.cpus", "3")
+    words = ("--memory", "2g", "--workspace", str(tmp_path), "--env", "A=b=c", "--detach")
+    assert kitstudio("launch", BASE, "--name", "x", *words).code == 0
+    approved, options = backend.created[0]
+    assert (options.name, options.memory, options.cpus, options.workspace) == ("x", 2048, 3, tmp_path)
+    assert approved.environment["A"] == "b=c" and dict(options.env) == {"A": "b=c"}
+
+
+def test_a_failed_launch_is_one_clear_error(kitstudio: Kitstudio, backend: FakeBackend) -> None:
+    backend.fail = SandboxError("The disk is full.", where="convert", remedy="Free some space.")
+    answer = kitstudio("launch", BASE, "--detach", "--json")
+    assert answer.code == 1
+    assert '"remedy": "Free some space."' in answer.out
+    assert kitstudio("ls", "--json").document == []
+
+
+def test_exec_exits_as_the_command_did(kitstudio: Kitstudio, team: str) -> None:
+    answer = kitstudio("exec", team, "--", "echo", "-t", "--json", "hi")
+    assert (answer.code, answer.out) == (0, "echo -t --json hi")
+    assert kitstudio("exec", team, "--", "false").code == 7
+
+
+def test_exec_in_nothing_is_125(kitstudio: Kitstudio) -> None:
+    answer = kitstudio("exec", "nothing", "--", "true")
+    assert answer.code == 125 and "no sandbox nothing" in answer.err
+
+
+def test_exec_in_json_is_one_document(kitstudio: Kitstudio, team: str) -> None:
+    answer = kitstudio("--json", "exec", team, "--", "false")
+    assert answer.code == 7
+    assert answer.document == {"status": 7, "stdout": "false", "stderr": ""}
+
+
+def test_ls_and_status_have_the_same_shape(kitstudio: Kitstudio, team: str) -> None:
+    listed = kitstudio("ls", "--json").document
+    one = kitstudio("status", team, "--json").document
+    assert listed == [one]
+    assert set(one) == {"id", "name", "state", "set", "lock", "startedAt", "ports"}
+    assert one["startedAt"] == "1970-01-01T00:16:40.000Z"
+
+
+def test_stop_start_recreate_rm(kitstudio: Kitstudio, team: str, backend: FakeBackend) -> None:
+    assert kitstudio("stop", team, "--json").document["state"] == "stopped"
+    assert kitstudio("start", team).code == 0
+    assert kitstudio("recreate", team).code == 0
+    assert backend.recreated[0] == backend.created[0][0]
+    assert kitstudio("rm", team, "--json").document == {"removed": team}
+    assert kitstudio("status", team).code == 1
+
+
+def test_logs_are_lines(kitstudio: Kitstudio, team: str) -> None:
+    assert kitstudio("logs", team).out == "one\ntwo\n"
+    assert kitstudio("logs", team, "--json").lines == [{"line": "one"}, {"line": "two"}]
+
+
+def test_network_decisions_name_the_rule(kitstudio: Kitstudio, team: str, backend: FakeBackend) -> None:
+    backend.decided = (
+        Decision(1.5, "runtime", "a.example", 443, "allow", TOOL, "capabilities[0].config.runtime.allow[0]", 9),
+        Decision(2.5, "runtime", "x.example", 80, "refuse", reason="no rule"),
+    )
+    first, second = kitstudio("network", team, "--json").lines
+    assert first == {
+        "time": "1970-01-01T00:00:01.500Z",
+        "phase": "runtime",
+        "host": "a.example",
+        "port": 443,
+        "method": None,
+        "path": None,
+        "verdict": "allow",
+        "rule": {"kit": TOOL, "path": "capabilities[0].config.runtime.allow[0]", "line": 9},
+    }
+    assert second["rule"] is None
+
+
+def test_attach_without_a_terminal_says_so(kitstudio: Kitstudio, team: str) -> None:
+    assert kitstudio("attach", team).code == 64
+
+
+@pytest.mark.parametrize(("text", "mib"), [("", 0), ("512", 512), ("512m", 512), ("2g", 2048), ("2GiB", 2048)])
+def test_memory_with_and_without_a_unit(text: str, mib: int) -> None:
+    assert _memory(text) == mib
