@@ -41,7 +41,8 @@ def tour(run: Run) -> int:
 
     summary = run_tour(run.args.out, run.options)
     run.output.document(summary)
-    for step in summary.get("steps", ()):
+    steps = summary.get("steps")
+    for step in steps if isinstance(steps, list) else ():
         error = step.get("error")
         mark = "failed" if error else "ok"
         run.output.say(f"{mark:7}{step.get('seconds', 0):7.1f} s  {step.get('name', '')}")
