@@ -75,7 +75,8 @@ class ApprovedLock:
 
     Only ``services.approvals`` makes one; ``runtime`` accepts nothing else. ``effective``: the enforced
     descriptor; ``selected``: per reference, the Kit's own selected part (hooks keep their Kit this way);
-    ``lines``: per reference, dotted path → 1-based line, for "which descriptor line decided".
+    ``lines``: per reference, dotted path → 1-based line, for "which descriptor line decided". ``secrets``: values of
+    secret inputs, so that whoever writes something down can leave them out.
     """
 
     lock: Lock
@@ -84,6 +85,7 @@ class ApprovedLock:
     selected: Mapping[str, Descriptor]
     lines: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 def from_plan(name: str, plan: Plan) -> Lock:

@@ -12,6 +12,14 @@ from kitstudio.runtime.capabilities.lifecycle import Lifecycle
 from kitstudio.runtime.policy import RuleText
 
 
+def hide(text: str, secrets: tuple[str, ...]) -> str:
+    """``text`` with each secret replaced, longest first; shorter than four characters none is recognisable."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= 4:
+            text = text.replace(secret, "<secret>")
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class StatedOptions:
     """What the person stated, for making the plan again: zero and empty stay "the set's or the default"."""
@@ -35,7 +43,7 @@ class Origin:
 class LaunchPlan:
     """``launch.json``. ``layers``: squashfs files, lowest first. ``hosts``: names with a settled address.
 
-    ``private_names``: names the person let reach private addresses.
+    ``private_names``: names the person let reach private addresses. ``secrets``: values never written elsewhere.
     """
 
     name: str
@@ -50,7 +58,12 @@ class LaunchPlan:
     workspace: Path | None = None
     hosts: Mapping[str, str] = field(default_factory=dict)
     private_names: frozenset[str] = field(default_factory=frozenset)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     options: StatedOptions = field(default_factory=StatedOptions)
+
+    def hide(self, text: str) -> str:
+        """``text`` without the values of secret inputs: for records, logs and messages."""
+        return hide(text, self.secrets)
 
     @property
     def hostname(self) -> str:

@@ -105,9 +105,14 @@ async def run_hook(guest: Guest, hook: Hook, plan: LaunchPlan, log: HookLog) -> 
     """Run one hook to its end. A hook that fails is an execution error naming Kit, phase and index."""
     account = await account_of(guest, hook.user, ROOT if hook.phase == "install" else plan.contract.account)
     run = HookRun(
-        hook.kit, hook.phase, hook.index, hook.command, account.name, background=hook.background,
-        description=hook.description,
-    )  # fmt: skip
+        kit=hook.kit,
+        phase=hook.phase,
+        index=hook.index,
+        command=tuple(plan.hide(part) for part in hook.command),
+        user=account.name,
+        background=hook.background,
+        description=plan.hide(hook.description),
+    )
     output = bytearray()
 
     def keep(piece: bytes) -> None:
@@ -119,7 +124,7 @@ async def run_hook(guest: Guest, hook: Hook, plan: LaunchPlan, log: HookLog) -> 
     begun = time.monotonic()
 
     def ended(status: int | None, note: str = "") -> HookRun:
-        text = bytes(output[-OUTPUT_KEPT:]).decode("utf-8", "replace") + note
+        text = plan.hide(bytes(output[-OUTPUT_KEPT:]).decode("utf-8", "replace") + note)
         done = dataclasses.replace(run, output=text, status=status, seconds=round(time.monotonic() - begun, 3))
         log.end(place, done)
         return done
@@ -135,7 +140,7 @@ async def run_hook(guest: Guest, hook: Hook, plan: LaunchPlan, log: HookLog) -> 
         )
     except SandboxError as error:
         ended(-1, f"\n{error}")
-        raise _failed(hook, f"could not be run: {error.what}", bytes(output)) from error
+        raise _failed(hook, plan, f"could not be run: {error.what}", bytes(output)) from error
     except asyncio.CancelledError:
         ended(-1, "\nended by the launch")
         raise
@@ -143,7 +148,7 @@ async def run_hook(guest: Guest, hook: Hook, plan: LaunchPlan, log: HookLog) -> 
         keep(result.stderr)
     done = ended(result.status)
     if result.status != 0 and not hook.background:
-        raise _failed(hook, f"failed with status {result.status}", bytes(output))
+        raise _failed(hook, plan, f"failed with status {result.status}", bytes(output))
     return done
 
 
@@ -172,12 +177,12 @@ async def exists(guest: Guest, path: str) -> bool:
         return True
 
 
-def _failed(hook: Hook, how: str, output: bytes) -> SandboxError:
+def _failed(hook: Hook, plan: LaunchPlan, how: str, output: bytes) -> SandboxError:
     tail = output[-2000:].decode("utf-8", "replace").strip()
     command = " ".join(hook.command)[:300]
     text = f"The {hook.phase} hook {hook.index + 1} of {hook.kit or 'the set'} {how}. Command: {command}"
     return SandboxError(
-        f"{text}\nOutput:\n{tail}" if tail else f"{text}. It wrote nothing.",
+        plan.hide(f"{text}\nOutput:\n{tail}" if tail else f"{text}. It wrote nothing."),
         where=f"{hook.kit or 'the set'}: {hook.path}",
         remedy="The Kit's author has to mend the hook, or the set must grant what it needs.",
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from kitstudio.models.canonical import plain_value
+from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.assemble import AssembledKit, Contract, assemble, show
 from kitstudio.runtime.backend import ImageProvider, KitImage, LaunchOptions, LaunchPhase, SandboxError
@@ -19,7 +20,7 @@ from kitstudio.runtime.capabilities.agent_context import Profile, plan_profile
 from kitstudio.runtime.capabilities.lifecycle import plan_lifecycle
 from kitstudio.runtime.capabilities.resources import Host, Size, size_machine
 from kitstudio.runtime.inventory import Inventory
-from kitstudio.runtime.launch import LaunchPlan, StatedOptions
+from kitstudio.runtime.launch import LaunchPlan, StatedOptions, hide
 from kitstudio.runtime.layers import ConvertedLayer, LayerCache
 from kitstudio.runtime.policy import build_policy, policy_rules
 from kitstudio.runtime.workdir_layer import workdir_layer
@@ -85,14 +86,17 @@ async def prepare(
         workspace=options.workspace.resolve() if options.workspace else None,
         hosts=dict(options.private_names),
         private_names=frozenset(options.private_names),
+        secrets=approved.secrets,
         options=StatedOptions(options.memory, options.cpus, options.accel, dict(options.env)),
     )
     return Prepared(plan, _skipped(approved, size, profile, contract))
 
 
 def effective_yaml(approved: ApprovedLock) -> str:
-    """The enforced descriptor as YAML."""
-    return yaml.safe_dump(plain_value(approved.effective), sort_keys=False, allow_unicode=True)
+    """The enforced descriptor as YAML, secret inputs left out."""
+    return yaml.safe_dump(
+        _hidden(plain_value(approved.effective), approved.secrets), sort_keys=False, allow_unicode=True
+    )
 
 
 def options_of(plan: LaunchPlan) -> LaunchOptions:
@@ -182,3 +186,13 @@ def _skipped(approved: ApprovedLock, size: Size, profile: Profile, contract: Con
     if not profile.path and profile.bodies:
         found.append("agent-context: no Kit of this set names a file the agent reads, so guidance is listed nowhere")
     return tuple(found)
+
+
+def _hidden(value: JsonValue, secrets: tuple[str, ...]) -> JsonValue:
+    if isinstance(value, str):
+        return hide(value, secrets)
+    if isinstance(value, list):
+        return [_hidden(item, secrets) for item in value]
+    if isinstance(value, dict):
+        return {key: _hidden(item, secrets) for key, item in value.items()}
+    return value

@@ -250,7 +250,7 @@ class Supervisor:
             await tell(LaunchPhase.INSTALL, "" if install else "none declared")
             await self._proxy.switch(Phase.INSTALL)
             for number, hook in enumerate(install):
-                await tell(LaunchPhase.INSTALL, _hook_text(hook), number / len(install))
+                await tell(LaunchPhase.INSTALL, plan.hide(_hook_text(hook)), number / len(install))
                 await run_hook(session, hook, plan, self._hooks)
             cut = self._proxy.connections
             await self._proxy.switch(Phase.CLOSED)
@@ -259,7 +259,7 @@ class Supervisor:
         await self._proxy.switch(Phase.RUNTIME)
         await tell(LaunchPhase.STARTUP, "" if plan.lifecycle.startup else "none declared")
         for number, hook in enumerate(plan.lifecycle.startup):
-            await tell(LaunchPhase.STARTUP, _hook_text(hook), number / len(plan.lifecycle.startup))
+            await tell(LaunchPhase.STARTUP, plan.hide(_hook_text(hook)), number / len(plan.lifecycle.startup))
             if hook.background:
                 self._spawn(run_hook(session, hook, plan, self._hooks))
             else:

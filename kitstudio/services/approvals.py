@@ -353,6 +353,7 @@ def _approved(lock: Lock, plan: Plan) -> ApprovedLock:
         dict(plan.selected),
         {member.reference: dict(member.lines) for member in plan.members},
         dict(plan.environment),
+        tuple(value for i in plan.inputs if i.secret and (value := plan.values.get(i.kit, {}).get(i.name))),
     )
 
 

@@ -167,6 +167,7 @@ def make_folder(
     rules: tuple[RuleText, ...] = (),
     hosts: Mapping[str, str] | None = None,
     created: bool = False,
+    secrets: tuple[str, ...] = (),
 ) -> SandboxFolder:
     """A sandbox's folder, ready for its supervisor."""
     path.mkdir(parents=True, exist_ok=True)
@@ -177,7 +178,7 @@ def make_folder(
     )  # fmt: skip
     plan = LaunchPlan(
         "box", (), 512, 1, "tcg", contract, lifecycle or Lifecycle(), profile or Profile(), rules, None,
-        dict(hosts or {}), frozenset(hosts or {}),
+        dict(hosts or {}), frozenset(hosts or {}), secrets,
     )  # fmt: skip
     write_json(folder.launch, to_json(plan))
     folder.write(Record("id", "box", "demo", "0" * 64, State.STOPPED if created else State.STARTING, created=created))

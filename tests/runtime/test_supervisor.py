@@ -155,6 +155,21 @@ async def test_a_failing_hook_names_kit_and_index_stops_the_rest_and_is_no_sandb
         assert box.machines[0].ended.done()
 
 
+async def test_secret_inputs_stand_in_no_record_log_or_message(tmp_path: Path) -> None:
+    lifecycle = Lifecycle((hook("install", "login hunter22", description="hunter22"),))
+    async with running(make_folder(tmp_path / "box", lifecycle=lifecycle, secrets=("hunter22",))) as box:
+        box.guest.answer = lambda argv: ExecResult(1, b"bad password hunter22", b"")
+        with pytest.raises(SandboxError) as caught:
+            await box.launch()
+        assert box.guest.ran[0][0][2] == "login hunter22"
+        assert "hunter22" not in str(caught.value) and "<secret>" in str(caught.value)
+        assert "hunter22" not in repr(box.steps)
+        await asyncio.wait_for(box.task, 10)
+        for file in (box.folder.hooks, box.folder.record):
+            assert "hunter22" not in file.read_text()
+        assert box.folder.launch.stat().st_mode & 0o077 == 0
+
+
 async def test_a_failing_startup_of_an_existing_sandbox_leaves_it_broken_with_a_repair(tmp_path: Path) -> None:
     lifecycle = Lifecycle(startup=(hook("startup", "bad"),))
     async with running(make_folder(tmp_path / "box", lifecycle=lifecycle, created=True)) as box:
