@@ -67,9 +67,10 @@ class SandboxDetail(QWidget):
             self.tabs.addTab(tr(name))
         self.tabs.currentChanged.connect(self._show_tab)
         head = row(spacing=theme.px(12), margins=(theme.px(16), theme.px(10), theme.px(16), 0))
-        head.addWidget(self._head_name, 2)
+        head.addWidget(self._head_name)
         head.addWidget(self._chip)
-        head.addWidget(self._facts, 3)
+        head.addWidget(self._facts)
+        head.addStretch(1)
         for tool in (self.workspace, self.switch, self.more):
             head.addWidget(tool)
         top = column(spacing=theme.px(4))

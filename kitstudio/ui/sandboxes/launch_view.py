@@ -16,7 +16,7 @@ from kitstudio.ui.fonts import Type
 from kitstudio.ui.sandboxes.launch_steps import Step, StepState, steps_of
 from kitstudio.ui.sandboxes.lifecycle_view import HookOutput
 from kitstudio.ui.sandboxes.models import HookModel, Index
-from kitstudio.ui.sandboxes.tables import dressed_table
+from kitstudio.ui.tables import dressed_table
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.basic import (
     ExactEntry,
@@ -171,7 +171,7 @@ class LaunchView(QWidget):
         area.setMaximumWidth(theme.px(524))
         self.model = HookModel(theme, self)
         self.hooks = dressed_table(
-            theme, self.model, (56, 0, 90, 100, 190, 70), tr("Hooks of this launch"), "launchHooks"
+            theme, self.model, (52, 0, 76, 76, 150, 60), tr("Hooks of this launch"), "launchHooks"
         )
         self.hooks.selectionModel().currentRowChanged.connect(lambda current, _old: self._show_hook(current))
         self.output = HookOutput(theme)
@@ -214,6 +214,7 @@ class LaunchView(QWidget):
         """Hooks so far; the newest one is shown unless another was chosen."""
         self.model.show_hooks(hooks)
         self._fit_hooks()
+        self.hooks.setVisible(bool(hooks))
         if hooks and not self._chosen_by_hand:
             self.hooks.selectRow(len(hooks) - 1)
         current = self.hooks.currentIndex()

@@ -12,7 +12,7 @@ from kitstudio.models.words import claim
 from kitstudio.runtime.backend import HookRun
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.sandboxes.models import HookModel, Index, short_kit
-from kitstudio.ui.sandboxes.tables import dressed_table
+from kitstudio.ui.tables import dressed_table
 from kitstudio.ui.theme import Theme, Tone
 from kitstudio.ui.widgets.basic import Chip, Elided, button, holder, line, row, text_label
 from kitstudio.ui.widgets.composite import StateView

@@ -11,7 +11,7 @@ from kitstudio.models.words import claim
 from kitstudio.runtime.backend import Decision
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.sandboxes.models import DecisionModel, Index, Verdict, is_refused, short_kit, target
-from kitstudio.ui.sandboxes.tables import dressed_table
+from kitstudio.ui.tables import dressed_table
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.basic import ExactEntry, Icon, button, column, holder, line, row, set_ground, text_label
 from kitstudio.ui.widgets.composite import Segmented, StateView

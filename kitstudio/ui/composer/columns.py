@@ -1,0 +1,156 @@
+"""The three columns of the composer: cause (the set), remedy (problems and inputs), effect (permissions)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from kitstudio.models.plan import Plan
+from kitstudio.models.review import Weight
+from kitstudio.ui.composer.inputs_view import InputsView
+from kitstudio.ui.composer.problems_view import ProblemsView
+from kitstudio.ui.composer.rows import blocking, order_explained, stack_rows
+from kitstudio.ui.composer.stack_view import StackModel, StackView
+from kitstudio.ui.flow import ScrollContent
+from kitstudio.ui.fonts import Type
+from kitstudio.ui.theme import Theme, Tone
+from kitstudio.ui.widgets.basic import Chip, Icon, button, holder, line, row, set_ground, text_label
+from kitstudio.ui.widgets.composite import ChipRow, SectionHeader
+from kitstudio.ui.widgets.painters import ChipLook, count_looks
+from kitstudio.ui.widgets.permission_list import ListLook, PermissionList
+from kitstudio.ui.widgets.text import counted, tr
+
+HEADER = 40
+
+
+class StackColumn(QWidget):
+    """The set from the top down, and why it stands that way."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.setMinimumWidth(theme.px(300))
+        self._plan = Plan()
+        self.header = SectionHeader(tr("Set"), height=theme.px(HEADER))
+        self.model = StackModel(self)
+        self.view = StackView(theme, self.model)
+        self.why = button(theme, tr("Why this order"), kind="link", name="whyOrder")
+        self.why.setCheckable(True)
+        self.why.toggled.connect(self._explain)
+        note = text_label(
+            tr("The order follows from what each Kit needs, so it can’t be dragged."),
+            Type.SMALL,
+            "secondary",
+            wrap=True,
+        )
+        icon = Icon(theme, "info", 14)
+        self._reasons = text_label("", Type.SMALL, "secondary", wrap=True)
+        self._reasons.setObjectName("orderReasons")
+        self._reasons.hide()
+        words = QVBoxLayout()
+        words.setSpacing(theme.px(2))
+        words.addWidget(note)
+        words.addWidget(self.why, 0, Qt.AlignmentFlag.AlignLeft)
+        words.addWidget(self._reasons)
+        foot = row(icon, spacing=theme.px(6), margins=(theme.px(16), theme.px(10), theme.px(16), theme.px(14)))
+        foot.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+        foot.addLayout(words, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.header)
+        layout.addWidget(line())
+        layout.addSpacing(theme.px(12))
+        layout.addWidget(self.view, 1)
+        layout.addLayout(foot)
+        set_ground(self, "surface")
+
+    def show_plan(self, plan: Plan, pinned: frozenset[str]) -> None:
+        """Show a set."""
+        self._plan = plan
+        self.model.show_rows(stack_rows(plan, pinned))
+        kits = counted(len(plan.members), "Kit", "Kits")
+        many = len(plan.members) > 1
+        self.header.note.setText(tr("{kits}, each above what it needs").format(kits=kits) if many else kits)
+        self._explain(self.why.isChecked())
+
+    def _explain(self, on: bool) -> None:
+        self._reasons.setText(order_explained(self._plan) if on else "")
+        self._reasons.setVisible(on)
+
+
+class InputsColumn(ScrollContent):
+    """Problems above, inputs below."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.problems = ProblemsView(theme)
+        self.inputs = InputsView(theme)
+        self._chip = Chip(theme, ChipLook("", Tone.CRITICAL, "critical", bold=True))
+        self._chip.setObjectName("problemCount")
+        self._found = text_label(tr("found before anything is pulled"), Type.SMALL, "secondary")
+        self._title = text_label(tr("Problems"), Type.NAME)
+        head = row(self._title, self._chip, None, self._found, margins=(16, 0, 16, 0))
+        problems_head = holder(head)
+        problems_head.setMinimumHeight(theme.px(HEADER))
+        self.inputs_head = SectionHeader(tr("Inputs"), height=theme.px(HEADER))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for part in (problems_head, line(), self.problems, self.inputs_head, line(), self.inputs):
+            layout.addWidget(part)
+        layout.addStretch(1)
+        set_ground(self, "surface")
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show what stands in the way, and what can be set."""
+        problems = (*plan.problems, *plan.runtime_problems)
+        count = blocking(plan)
+        words = tr("{n} block launch") if count > 1 else tr("{n} blocks launch")
+        self._chip.show_look(ChipLook(words.format(n=count), Tone.CRITICAL, "critical", bold=True))
+        self._chip.setVisible(count > 0)
+        self._found.setVisible(count > 0)
+        self.problems.show_problems(problems, loading=plan.loading, launchable=plan.launchable)
+        self.inputs.show_inputs(plan.inputs)
+        kits = len({each.kit for each in plan.inputs})
+        note = tr("{n} in {kits}").format(n=len(plan.inputs), kits=counted(kits, "Kit", "Kits")) if plan.inputs else ""
+        self.inputs_head.note.setText(note)
+
+
+class PermissionsColumn(QWidget):
+    """The effective surface with who asks, and switches for what is optional."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.setMinimumWidth(theme.px(300))
+        self._counts = ChipRow(theme)
+        self._all = text_label("", ink="secondary")
+        self.list = PermissionList(theme, ListLook(banded=True, askers=True, padding=16, fold_above=3))
+        self.list.setObjectName("permissions")
+        header = SectionHeader(tr("Permissions of the whole set"), height=theme.px(HEADER))
+        self._band = holder(row(self._counts, None, self._all, margins=(16, 9, 16, 10)))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for part in (header, line(), self._band, line()):
+            layout.addWidget(part)
+        layout.addWidget(self.list, 1)
+        set_ground(self, "raised")
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show a surface."""
+        off = [choice for choice in plan.choices if not choice.selected]
+        found = Counter(permission.weight for permission in plan.permissions)
+        looks = count_looks({weight: found[weight] for weight in Weight})
+        if not plan.permissions and not plan.loading and plan.members:
+            looks = (ChipLook(tr("Asks for nothing"), Tone.SUCCESS, "success"),)
+        self._counts.show_looks(looks)
+        words = tr("{n} in all").format(n=len(plan.permissions)) if plan.permissions else ""
+        if off:
+            words = f"{words}, {tr('{n} off').format(n=len(off))}".lstrip(", ")
+        self._all.setText(words)
+        self.list.show_permissions(plan.permissions, plan.choices)
