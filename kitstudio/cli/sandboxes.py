@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kitstudio.services.jobs import Job
 
 EXEC_FAILED, EXEC_REFUSED = 125, 126
+UNDO_SECONDS = 30.0
 MAX_STDIN = 64 * 1024 * 1024
 
 
@@ -234,7 +235,10 @@ async def _follow(run: Run, studio: Studio, name: str, job: Job) -> SandboxStatu
     try:
         result = await job.wait()
     except asyncio.CancelledError:
+        run.output.note("Cancelling; what was begun is undone.")
         job.cancel()
+        if job.task is not None:
+            await asyncio.wait({job.task}, timeout=UNDO_SECONDS)
         raise
     finally:
         unsubscribe()
