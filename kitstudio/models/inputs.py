@@ -82,6 +82,7 @@ class _Kit:
         self.inputs: list[Input] = []
         self.values: dict[str, str] = {}
         self.problems: list[Problem] = []
+        self.missing: set[str] = set()
         self.waits = False
         for name in declared.stated:
             arg = declared.args.get(name)
@@ -100,13 +101,18 @@ class _Kit:
                 self.values[name] = value
             elif arg.required and not self.waits:
                 error = "A value is needed."
+                self.missing.add(name)
         except DescriptorError as fault:
             error = " ".join(part for part in (fault.what, fault.remedy) if part)
         target = whole_reference(stated or "") if self.kit else ""
         secret = self.declared.is_secret(name) or (bool(target) and self.own.is_secret(target))
         self.inputs.append(Input(self.kit, name, arg, stated, error, secret))
-        if error:
-            self._problem(name, f"{self.name} needs a good value for {words.quoted(name)}.", arg, error)
+        if error and name in self.missing:
+            self._problem(
+                name, f"{self.name} needs a value for {words.quoted(name)}.", arg, words.claim(arg.description)
+            )
+        elif error:
+            self._problem(name, f"{self.name} does not accept the value of {words.quoted(name)}.", arg, error)
 
     def _value(self, name: str, arg: Arg, stated: str | None) -> str | None:
         """The value as used. Raises ``DescriptorError`` for one that is not accepted; values are never repeated."""

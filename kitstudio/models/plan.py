@@ -16,6 +16,7 @@ from kitstudio.models.compose import try_compose
 from kitstudio.models.descriptor import Arg, Capability, Descriptor, Kind
 from kitstudio.models.inputs import OWN, Declared, Settled, settle
 from kitstudio.models.inputs import Input as Input
+from kitstudio.models.issue import Issue
 from kitstudio.models.parts import Part, part_of
 from kitstudio.models.prepare import Remembered, prepare, published_faults
 from kitstudio.models.problems import Problem as Problem
@@ -178,7 +179,7 @@ class _Planning:
                 if faults:
                     name = words.kit_name(member.reference)
                     message = f"The descriptor of {name} is not valid."
-                    detail = "\n".join(str(issue) for issue in faults)
+                    detail = _told(faults)
                     self.problems.append(Problem(ProblemKind.NOT_A_KIT, (member.reference,), name, message, detail))
                 else:
                     known.append(member)
@@ -193,7 +194,7 @@ class _Planning:
             if (document.kits or issue.path != "kits") and not _is_input(issue.path)
         ]
         if faults:
-            detail = "\n".join(str(issue) for issue in faults)
+            detail = _told(faults)
             message = "The set's own declarations are not valid."
             self.problems.append(Problem(ProblemKind.MALFORMED_ENTRY, (), "", message, detail))
             return None
@@ -259,7 +260,7 @@ class _Planning:
                 kits = (reference,) if reference else ()
                 who = words.kit_name(reference) if reference else "The set"
                 message = f"{who} is not valid with these inputs."
-                detail = "\n".join(str(issue) for issue in faults)
+                detail = _told(faults)
                 self.problems.append(Problem(ProblemKind.ARG, kits, "", message, detail))
             elif made is not None:
                 found[reference] = made
@@ -332,7 +333,7 @@ class _Planning:
         faults = validate_descriptor(effective, Form.EFFECTIVE).errors
         for issue in faults:
             kits = _concerned(issue.path, effective, parts)
-            message = f"The composed set does not hold: {issue.message}."
+            message = f"The composed set does not hold: {words.exact(issue.message)}."
             self.problems.append(Problem(ProblemKind.MERGE, kits, issue.path, message, issue.remedy))
         return None if faults or self.problems else effective
 
@@ -342,6 +343,11 @@ class _Planning:
 
 
 CREDENTIAL = "com.docker.sandbox/credential@1"
+
+
+def _told(faults: Iterable[Issue]) -> str:
+    """One line a fault, nothing hidden in it."""
+    return "\n".join(words.exact(str(issue)) for issue in faults)
 
 
 def _is_input(path: str) -> bool:

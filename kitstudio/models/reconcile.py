@@ -211,7 +211,7 @@ class _Merge:
         return [_joined(name, context_type.TYPE.encode(merged), [item for item, _ in parts])]
 
     def _conflict(self, kits: tuple[str, ...], name: str, message: str) -> None:
-        self.conflicts.append(Conflict(kits, name, message))
+        self.conflicts.append(Conflict(kits, name, words.exact(message)))
 
 
 @dataclass(slots=True)

@@ -119,7 +119,9 @@ def credential_owners(units: Sequence[Unit], entries: Sequence[Sequence[Capabili
     for (service, phase), holders in sorted(owners.items()):
         if len(holders) > 1:
             kits = tuple(units[i].reference for i in holders)
-            message = f"{_names(units, kits)} both sign in to {service!r} at {phase}. One Kit can own it."
+            message = (
+                f"{_names(units, kits)} {_all(kits)} sign in to {words.exact(service)} at {phase}. One Kit owns it."
+            )
             found.append(Problem(ProblemKind.SEVERAL_CREDENTIAL_OWNERS, kits, f"{service}/{phase}", message))
     return found
 
@@ -190,7 +192,7 @@ def _owners(units: Sequence[Unit], offers: Offers) -> Iterator[Problem]:
         holders = tuple(dict.fromkeys(index for index, _ in offers.by_name[name]))
         if len(holders) > 1:
             kits = tuple(units[i].reference for i in holders)
-            message = f"{offers.say(*kits)} both offer {shown(name)!r}. A set can have one."
+            message = f"{offers.say(*kits)} {_all(kits)} offer {words.quoted(shown(name))}. A set can have one."
             yield Problem(ProblemKind.SEVERAL_PROVIDERS, kits, name, message)
 
 
@@ -295,7 +297,7 @@ def _parsed(units: Sequence[Unit], field_name: str) -> Iterator[tuple[int, Unit,
 
 def _malformed(unit: Unit, text: str, error: DescriptorError) -> Problem:
     message = f"{words.kit_name(unit.reference)} states {words.quoted(text)}, which is not well formed."
-    return Problem(ProblemKind.MALFORMED_ENTRY, (unit.reference,), "", message, detail=str(error))
+    return Problem(ProblemKind.MALFORMED_ENTRY, (unit.reference,), "", message, detail=words.exact(str(error)))
 
 
 def _kind(unit: Unit) -> str:
@@ -306,6 +308,10 @@ def _offered(units: Sequence[Unit], offers: Offers, others: Sequence[tuple[int, 
     spoken = [f"{shown(p.name)}{f' {p.version}' if p.version else ' without a version'}" for _, p in others]
     kits = offers.say(*dict.fromkeys(units[i].reference for i, _ in others))
     return f"{' and '.join(dict.fromkeys(spoken))} ({kits})"
+
+
+def _all(kits: Sequence[str]) -> str:
+    return "both" if len(kits) == 2 else "all"
 
 
 def shown(name: str) -> str:

@@ -91,7 +91,7 @@ def test_a_kit_that_left_is_narrower_except_for_its_refusals() -> None:
     before = granted(base(), member("gh:1", GH + allow("a.example", deny=("m.example",))))
     found = review(before, plan(base()))
     assert [f.removed_refusal for f in found.findings] == [True]
-    assert [row.sentence for row in found.narrowed] == ["No longer connects to a.example, for any request."]
+    assert [row.sentence for row in found.narrowed] == ["No longer connects to a.example for any purpose."]
 
 
 def test_critical_findings_come_first_with_their_own_tick() -> None:

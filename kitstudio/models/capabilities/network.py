@@ -139,7 +139,7 @@ def _allowed(entry: Entry, phase: Phase, at: str) -> Grant:
     methods = entry.methods or EVERY_METHOD
     when = words.while_phase(phase)
     if not entry.bounded:
-        sentence = f"Connects to {hosts}{when}, for any request."
+        sentence = f"Connects to {hosts} for any purpose{when}."
     else:
         writes = not READING.issuperset(methods)
         weight = max(weight, Weight.NOTICE) if writes else weight
