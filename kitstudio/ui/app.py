@@ -18,8 +18,9 @@ from kitstudio.services.app import Options, Studio
 from kitstudio.ui.footer import ErrorDialog
 from kitstudio.ui.main_window import MainWindow, PageFactory
 from kitstudio.ui.navigator import PageName
-from kitstudio.ui.tasks import fault
+from kitstudio.ui.tasks import Tasks, fault
 from kitstudio.ui.theme import Mode, Theme
+from kitstudio.ui.tour_dialog import TourDialog
 
 PAGES = {
     PageName.CATALOG: ("kitstudio.ui.catalog.page", "CatalogPage"),
@@ -97,7 +98,8 @@ async def _run(options: Options, set_file: Path | None) -> int:
                 return 1
     closed = asyncio.Event()
     window.closed.connect(closed.set)
-    window.tour_wanted.connect(lambda: _start_tour(window))
+    tours = Tasks(window, window.tell_error)
+    window.tour_wanted.connect(lambda: tours.start(_tour(window), "tour"))
     await window.open_pages()
     if set_file is not None:
         window.navigator.open_set.emit(str(set_file))
@@ -118,11 +120,13 @@ async def _ask_again(error: KitStudioError) -> bool:
     return await answer == QDialog.DialogCode.Accepted
 
 
-def _start_tour(window: MainWindow) -> None:
-    """The tour in a process of its own, with a home of its own: nothing of the person's data is touched."""
-    from kitstudio.ui.tour_launch import start_tour
+async def _tour(window: MainWindow) -> None:
+    """The tour in a window and a home of its own, then what came of it."""
+    from kitstudio.ui.tour import take_tour
 
-    start_tour(window)
+    out = window.studio.home.data / "tour"
+    summary = await take_tour(window.theme, window.studio.options, out)
+    TourDialog(window.theme, summary, out, window).open()
 
 
 def _factory(module: str, name: str) -> PageFactory:

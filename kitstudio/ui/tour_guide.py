@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QAbstractItemModel, QMimeData, QModelIndex, QPoint, QPointF, Qt
+from PySide6.QtCore import QMimeData, QModelIndex, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QPainter, QPixmap
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QMenu, QWidget
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.ui.main_window import MainWindow
 from kitstudio.ui.tasks import fault
 
 T = TypeVar("T", bound=QWidget)
+NO_KEYS = Qt.KeyboardModifier.NoModifier
 BREATH = 0.02
 """Seconds between two looks at a condition; the loop serves everything else meanwhile."""
 PATIENCE = 30.0
@@ -52,6 +53,8 @@ class Guide:
 
     window: MainWindow
     out: Path
+    pace: float = 0.0
+    """Seconds a step stays on the screen for a person who watches."""
     steps: list[Step] = field(default_factory=list)
 
     async def step(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
@@ -70,20 +73,23 @@ class Guide:
         file = f"{len(self.steps) + 1:02d}-{name.replace(' ', '-')}.png"
         self.picture().save(str(self.out / file))
         self.steps.append(Step(name, file, time.monotonic() - begun, error))
+        if self.pace:
+            await asyncio.sleep(self.pace)
         return not error
 
     async def until(self, condition: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
         """Let the loop run until ``condition`` holds; a sentence of what did not come true otherwise."""
         end = time.monotonic() + seconds
         while not condition():
+            if not self.window.isVisible():
+                raise TourError("The tour’s window was closed.")
             if time.monotonic() > end:
                 raise TourError(f"Expected: {what}.", where=str(self.window.page))
             await asyncio.sleep(BREATH)
 
     async def settle(self) -> None:
         """Let pending paints and timers through."""
-        for _ in range(8):
-            QApplication.processEvents()
+        for _ in range(6):
             await asyncio.sleep(BREATH)
 
     def find(self, kind: type[T], name: str, root: QWidget | None = None) -> T:
@@ -101,31 +107,38 @@ class Guide:
         found = [w for w in QApplication.topLevelWidgets() if isinstance(w, QDialog) and w.isVisible()]
         return found[::-1]
 
-    async def click(self, widget: QWidget) -> None:
-        """A left click in the middle of a widget that is on and usable."""
+    async def click(self, widget: QWidget, place: QPoint | None = None) -> None:
+        """A left click on a widget that is on and usable, in its middle unless ``place`` says where."""
         await self.until(lambda: widget.isVisible() and widget.isEnabled(), f"{widget.objectName()} can be clicked")
-        QTest.mouseClick(widget, Qt.MouseButton.LeftButton, pos=widget.rect().center())
-        await self.settle()
+        at = widget.rect().center() if place is None else place
+        await self._from_qt(lambda: QTest.mouseClick(widget, Qt.MouseButton.LeftButton, pos=at))
 
     async def click_row(self, view: QAbstractItemView, index: QModelIndex) -> None:
         """A left click on a row."""
         view.scrollTo(index)
         await self.settle()
-        QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center())
-        await self.settle()
+        await self.click(view.viewport(), view.visualRect(index).center())
+
+    async def choose(self, menu_name: str, action_name: str) -> None:
+        """Click an action of an open menu."""
+        await self.until(lambda: self.menu(menu_name) is not None, f"the menu {menu_name} opens")
+        menu = self.menu(menu_name)
+        assert menu is not None
+        action = next((each for each in menu.actions() if each.objectName() == action_name), None)
+        if action is None or not action.isEnabled():
+            raise TourError(f"{action_name} cannot be chosen.", where=menu_name)
+        await self.click(menu, menu.actionGeometry(action).center())
 
     async def type(self, widget: QWidget, text: str, *, enter: bool = False) -> None:
         """Keys into a widget, as a person would press them."""
         widget.setFocus(Qt.FocusReason.OtherFocusReason)
-        QTest.keyClicks(widget, text)
+        await self._from_qt(lambda: QTest.keyClicks(widget, text))
         if enter:
-            QTest.keyClick(widget, Qt.Key.Key_Return)
-        await self.settle()
+            await self._from_qt(lambda: QTest.keyClick(widget, Qt.Key.Key_Return))
 
-    async def drag_kit(self, model: QAbstractItemModel, index: QModelIndex, target: QWidget) -> None:
-        """Carry a row to ``target``: over the rail until the page opens, then drop with real drag events."""
-        data = model.mimeData([index])
-        await self.drag(data, target)
+    async def press(self, widget: QWidget, key: Qt.Key, keys: Qt.KeyboardModifier = NO_KEYS) -> None:
+        """One key."""
+        await self._from_qt(lambda: QTest.keyClick(widget, key, keys))
 
     async def drag(self, data: QMimeData, target: QWidget) -> None:
         """Enter, move and drop on a widget that takes the drag."""
@@ -153,6 +166,19 @@ class Guide:
             place, Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
         )
         QApplication.sendEvent(target, enter)
+
+    async def _from_qt(self, act: Callable[[], object]) -> None:
+        """Do it from Qt's own loop, never inside this coroutine: a dialog that runs a loop of its own then blocks
+        nobody."""
+        QTimer.singleShot(0, act)
+        await self.settle()
+
+    def menu(self, name: str) -> QMenu | None:
+        """The open menu of that name; any open menu if empty."""
+        for widget in QApplication.topLevelWidgets():
+            if isinstance(widget, QMenu) and widget.isVisible() and name in (widget.objectName(), ""):
+                return widget
+        return None
 
     def picture(self) -> QPixmap:
         """The window with the dialogs above it."""

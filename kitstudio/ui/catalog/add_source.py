@@ -29,7 +29,7 @@ class AddSourceDialog(QDialog):
         self._tasks = Tasks(self, self._tell)
         self._field = QLineEdit()
         self._field.setObjectName("add-source-text")
-        self._field.setAccessibleName(tr("Registry, namespace, repository, layout or folder"))
+        self._field.setAccessibleName(tr("Registry, namespace, repository or layout"))
         self._field.setPlaceholderText("registry.example/team")
         self._field.setProperty("mono", True)
         self._field.textChanged.connect(self._edited)
@@ -52,7 +52,7 @@ class AddSourceDialog(QDialog):
             ("registry.example", tr("a registry host: every repository it lists")),
             ("docker.io/acme", tr("a namespace")),
             ("registry.example/team/kit", tr("one repository")),
-            ("/srv/kits", tr("a folder with Kits, or an OCI image layout")),
+            ("/srv/layout", tr("an OCI image layout on this computer")),
         ):
             examples.addLayout(
                 row(text_label(entry, Type.MONO), text_label(meaning, Type.SMALL, "secondary"), None, spacing=12)
@@ -85,7 +85,7 @@ class AddSourceDialog(QDialog):
             part.hide()
 
     def _choose(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, tr("Choose a folder with Kits"))
+        folder = QFileDialog.getExistingDirectory(self, tr("Choose an OCI image layout"))
         if folder:
             self._field.setText(folder)
 

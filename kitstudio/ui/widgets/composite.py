@@ -131,7 +131,8 @@ class StateView(QWidget):
         words.setAlignment(centre)
         words.setMaximumWidth(theme.px(440))
         words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.MinimumExpanding)
-        inner.addLayout(_centred(words))
+        if sentence:
+            inner.addLayout(_centred(words))
         if where:
             inner.addSpacing(theme.px(12))
             entry = ExactEntry(theme, where)
