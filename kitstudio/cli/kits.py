@@ -1,4 +1,4 @@
-"""Commands on single Kits: check, validate, inspect, tags, search, copy."""
+"""Commands on single Kits: check, inspect, tags, search, copy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from kitstudio.cli.output import DONE, FAILED, UsageError
 from kitstudio.models.errors import KitStudioError
-from kitstudio.registry.reference import FolderLocation, parse_location
 
 if TYPE_CHECKING:
     from kitstudio.cli.main import Run
@@ -47,74 +46,6 @@ async def check(run: Run) -> int:
         run.output.note(f"… and {len(failed) - _SHOWN_FAILURES} more (see --json)")
     run.output.say(f"{total - len(failed)} of {total} cases passed.")
     return FAILED if failed else DONE
-
-
-async def validate(run: Run) -> int:
-    """Grammar validation of a file, or of a published Kit's descriptor."""
-    from kitstudio.models.decode import decode
-    from kitstudio.models.diagnostics import locate, render
-    from kitstudio.models.errors import DescriptorError
-    from kitstudio.models.validate import Form
-    from kitstudio.models.validate import validate as judge
-    from kitstudio.registry.folder import read_folder
-
-    location = parse_location(run.args.reference, Path.cwd())
-    checks: list[dict[str, str]] = []
-    if isinstance(location, FolderLocation):
-        kit = await read_folder(location.path)
-        name, text, form = str(kit.path), kit.text, Form.AUTHORED
-    else:
-        studio = await run.studio()
-        artifact = await studio.catalog.artifact(run.args.reference)
-        from kitstudio.services.cards import not_a_kit
-        from kitstudio.services.readable import readable
-
-        if not artifact.descriptor_text:
-            raise not_a_kit(artifact)
-        name, form = str(artifact.reference), Form.PUBLISHED
-        text = artifact.descriptor_text
-        try:
-            text = readable(decode(text).descriptor).text if run.args.form != "authored" else text
-        except DescriptorError:
-            text = artifact.descriptor_text
-    if run.args.form:
-        form = Form(run.args.form)
-    try:
-        document = decode(text, name=name)
-    except DescriptorError as error:
-        place = error.where.rpartition(name + ":")[2].split(":") if error.where.startswith(name + ":") else []
-        line, column = (int(part) for part in place) if len(place) == 2 and all(p.isdigit() for p in place) else (0, 0)
-        run.output.document(
-            {"valid": False, "errors": [_issue("", error.what, line, column)], "warnings": [], "checks": checks}
-        )
-        run.output.say(f"{error.where or name}: {error.what}")
-        if error.remedy:
-            run.output.say(f"  {error.remedy}")
-        return FAILED
-    report = judge(document, form)
-
-    def found(path: str, message: str) -> dict[str, object]:
-        position = locate(document, path)
-        return _issue(path, message, position.line, position.column)
-
-    run.output.document(
-        {
-            "valid": report.valid,
-            "errors": [found(issue.path, issue.message) for issue in report.errors],
-            "warnings": [found(issue.path, issue.message) for issue in report.warnings],
-            "checks": checks,
-        }
-    )
-    for heading, issues in (("", report.errors), ("warning: ", report.warnings)):
-        for issue in issues:
-            run.output.say(f"{heading}{render(document, (issue,))}\n")
-    kind = document.descriptor.kind or "no kind"
-    run.output.say(
-        f"{name} is valid ({kind}, {form.value} form)."
-        if report.valid
-        else f"{name} is not valid: {len(report.errors)} error{'s' if len(report.errors) > 1 else ''}."
-    )
-    return DONE if report.valid else FAILED
 
 
 async def inspect(run: Run) -> int:
@@ -253,10 +184,6 @@ def _lines(file: Path) -> list[str]:
         raise KitStudioError("The file is not UTF-8 text.", where=str(file)) from error
     except OSError as error:
         raise UsageError(f"The file cannot be read: {error.strerror}.", where=str(file)) from error
-
-
-def _issue(path: str, message: str, line: int, column: int) -> dict[str, object]:
-    return {"path": path, "message": message, "line": line or None, "column": column or None}
 
 
 def _annotations(artifact: Artifact) -> dict[str, str]:

@@ -122,7 +122,7 @@ def _answers(parser: Parser) -> None:
 def _kits(command: _Command) -> None:
     check = command("check", "kits:check", "run conformance cases")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE.jsonl")
-    validate = command("validate", "kits:validate", "judge a descriptor file or a published Kit")
+    validate = command("validate", "validate:validate", "judge a descriptor file or a published Kit")
     validate.add_argument("reference", metavar="FILE|REF")
     validate.add_argument("--form", choices=_FORMS, help="which rules apply (default: by what it is)")
     inspect = command("inspect", "kits:inspect", "show one Kit from its manifest")

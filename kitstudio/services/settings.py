@@ -225,21 +225,12 @@ def _texts(value: object) -> object:
 KEYS: dict[str, Key] = {
     key.name: key
     for key in (
-        Key(
-            "approvals.auto_apply",
-            False,
-            "Apply movements within the granted surface without asking; they are recorded too.",
-            _switch,
-        ),
         Key("catalog.sources", (), "Sources beside the demo catalog, in order.", _texts),
         Key("registry.plain_http", (), "Hosts (with port) that may be spoken to without TLS.", _texts),
         Key("sandbox.accel", "", "Acceleration: kvm or tcg; empty finds out by booting.", _choice("", "kvm", "tcg")),
         Key("sandbox.cpus", 0, "Processors of a new sandbox; 0 leaves it to the set.", _whole(0, 256)),
-        Key("sandbox.idle_minutes", 30, "Minutes without a session before a sandbox stops; 0 never.", _whole(0, 10080)),
         Key("sandbox.memory", 0, "Memory of a new sandbox in MiB; 0 leaves it to the set.", _whole(0, 1_048_576)),
         Key("sandbox.workspace", "", "Folder offered as workspace at launch.", _text(4096)),
-        Key("ui.geometry", "", "Window position and size, kept by the window.", _text(65_536)),
-        Key("ui.last_set", "", "The set file opened at start.", _text(4096)),
         Key("ui.text_scale", 1.0, "Text size, 1 is the system's.", _decimal(0.8, 3.0)),
         Key("ui.theme", "system", "Colours of the window.", _choice("system", "light", "dark")),
     )

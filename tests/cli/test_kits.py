@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kitstudio.models.annotations import SCHEMA_VERSION, kit_annotations
 from tests.builders import descriptor, kit_image, layout
 from tests.cli.conftest import Kitstudio
 
@@ -64,6 +65,17 @@ def test_validate_a_published_kit(kitstudio: Kitstudio) -> None:
     answer = kitstudio("validate", "demo/tool", "--json")
     assert answer.code == 0
     assert answer.document["valid"] is True and answer.document["errors"] == []
+    checks = {check["id"]: check for check in answer.document["checks"]}
+    assert all(set(check) == {"id", "verdict", "detail"} for check in checks.values())
+    assert checks["descriptor-valid"]["verdict"] == "pass"
+
+
+def test_validate_fails_an_artifact_that_breaks_a_must(kitstudio: Kitstudio, tmp_path: Path) -> None:
+    notes = {**kit_annotations(descriptor()), SCHEMA_VERSION: "2"}
+    place = layout(tmp_path / "mine", {"1.0": kit_image(annotations=notes)})
+    answer = kitstudio("validate", f"oci:{place}:1.0", "--json")
+    assert answer.code == 1 and answer.document["errors"] == []
+    assert "fail" in {check["verdict"] for check in answer.document["checks"]}
 
 
 def test_inspect_has_every_field(kitstudio: Kitstudio) -> None:

@@ -1,0 +1,124 @@
+"""``validate``: the grammar on a file, and on a published Kit the checks of its artifact too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kitstudio.cli.output import DONE, FAILED
+from kitstudio.models.artifact import check_artifact, conforms
+from kitstudio.models.artifact_view import Check, LaunchConfig, View
+from kitstudio.models.decode import decode
+from kitstudio.models.diagnostics import locate, render
+from kitstudio.models.document import Document
+from kitstudio.models.errors import DescriptorError
+from kitstudio.models.validate import Form, Report
+from kitstudio.models.validate import validate as judge
+from kitstudio.registry.folder import read_folder
+from kitstudio.registry.reference import FolderLocation, parse_location
+from kitstudio.registry.source import Artifact
+from kitstudio.services.cards import not_a_kit
+from kitstudio.services.readable import readable
+
+if TYPE_CHECKING:
+    from kitstudio.cli.main import Run
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is judged: its name, the text, the form that applies if none is asked for, the checks of an artifact."""
+
+    name: str
+    text: str
+    form: Form
+    checks: tuple[Check, ...] = ()
+
+
+async def validate(run: Run) -> int:
+    """Exit 1 where it is not valid."""
+    subject = await _subject(run)
+    form = Form(run.args.form) if run.args.form else subject.form
+    try:
+        document = decode(subject.text, name=subject.name)
+    except DescriptorError as error:
+        return _undecoded(run, subject, error)
+    if form is not Form.AUTHORED and subject.checks:
+        # A registry's one line of JSON has no lines to point at: the same descriptor as it is shown elsewhere has.
+        document = readable(document.descriptor, subject.name)
+    report = judge(document, form)
+    valid = report.valid and conforms(subject.checks)
+    run.output.document(
+        {
+            "valid": valid,
+            "errors": [_located(document, issue.path, issue.message) for issue in report.errors],
+            "warnings": [_located(document, issue.path, issue.message) for issue in report.warnings],
+            "checks": [{"id": c.id, "verdict": c.verdict.value, "detail": c.detail} for c in subject.checks],
+        }
+    )
+    _tell(run, subject, document, report, form, valid)
+    return DONE if valid else FAILED
+
+
+async def _subject(run: Run) -> _Subject:
+    location = parse_location(run.args.reference, Path.cwd())
+    if isinstance(location, FolderLocation):
+        kit = await read_folder(location.path)
+        return _Subject(str(kit.path), kit.text, Form.AUTHORED)
+    studio = await run.studio()
+    artifact = await studio.catalog.artifact(run.args.reference)
+    if not artifact.descriptor_text:
+        raise not_a_kit(artifact)
+    return _Subject(str(artifact.reference), artifact.descriptor_text, Form.PUBLISHED, check_artifact(_view(artifact)))
+
+
+def _view(artifact: Artifact) -> View:
+    """The artifact for this machine's platform, from manifest and config; its layers are not fetched."""
+    config = artifact.config
+    return View(
+        dict(artifact.manifest.annotations),
+        LaunchConfig(config.entrypoint, config.cmd, config.user, config.env) if config else None,
+        len(artifact.manifest.layers),
+        dict(artifact.index.annotations) if artifact.index else None,
+    )
+
+
+def _undecoded(run: Run, subject: _Subject, error: DescriptorError) -> int:
+    """A decode error has no path, at most a place."""
+    line, column = _place(error.where, subject.name)
+    found = {"path": "", "message": error.what, "line": line, "column": column}
+    run.output.document({"valid": False, "errors": [found], "warnings": [], "checks": []})
+    run.output.say(f"{error.where or subject.name}: {error.what}")
+    if error.remedy:
+        run.output.say(f"  {error.remedy}")
+    return FAILED
+
+
+def _place(where: str, name: str) -> tuple[int | None, int | None]:
+    parts = where.removeprefix(f"{name}:").split(":") if where.startswith(f"{name}:") else []
+    if len(parts) == 2 and all(part.isdigit() for part in parts):
+        return int(parts[0]), int(parts[1])
+    return None, None
+
+
+def _located(document: Document, path: str, message: str) -> dict[str, object]:
+    position = locate(document, path)
+    return {"path": path, "message": message, "line": position.line, "column": position.column}
+
+
+def _tell(run: Run, subject: _Subject, document: Document, report: Report, form: Form, valid: bool) -> None:
+    for heading, issues in (("", report.errors), ("warning: ", report.warnings)):
+        for issue in issues:
+            run.output.say(f"{heading}{render(document, (issue,))}\n")
+    told = [check for check in subject.checks if check.verdict.value in ("fail", "warn")]
+    run.output.table((check.verdict.value, check.id, check.detail) for check in told)
+    skipped = sum(check.verdict.value == "skip" for check in subject.checks)
+    if skipped:
+        run.output.note(f"{skipped} checks need the layers and were left out.")
+    kind = document.descriptor.kind or "no kind"
+    count = len(report.errors) + sum(check.verdict.value == "fail" for check in subject.checks)
+    run.output.say(
+        f"{subject.name} is valid ({kind}, {form.value} form)."
+        if valid
+        else f"{subject.name} is not valid: {count} error{'s' if count > 1 else ''}."
+    )
