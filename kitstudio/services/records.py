@@ -71,6 +71,7 @@ class Records:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._known: tuple[int, tuple[Record, ...]] = (0, ())
         with closing(self._connect()) as connection:
             _migrate(connection, path)
 
@@ -114,12 +115,16 @@ class Records:
         return (str(rows[0][0]), str(rows[0][1])) if rows else None
 
     def all(self) -> tuple[Record, ...]:
-        """Every decision, newest first."""
+        """Every decision, newest first. Read again only when there are more: rows never change."""
+        newest = self._rows("SELECT coalesce(max(id), 0) FROM approval", ())[0][0]
+        if self._known[0] == newest:
+            return self._known[1]
         query = (
             "SELECT time, user, name, answer, title, lock_sha256, previous_sha256, findings, lock, document"
             " FROM approval ORDER BY id DESC"
         )
-        return tuple(_record(row) for row in self._rows(query, ()))
+        self._known = (newest, tuple(_record(row) for row in self._rows(query, ())))
+        return self._known[1]
 
     def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         try:
