@@ -116,9 +116,9 @@ def build_policy(approved: ApprovedLock, private_names: frozenset[str] = frozens
     origins: dict[tuple[Phase, bool, str], tuple[str, str, int]] = {}
     for kit, descriptor in contributions(approved):
         lines = approved.lines.get(kit, {})
-        for path, phase, denies, text in _entries(descriptor):
+        for path, phase, denies, text in _entries(kit, descriptor):
             origins.setdefault((phase, denies, text), (kit, path, lines.get(path, 0)))
-    stated = {(phase, denies, text): path for path, phase, denies, text in _entries(approved.effective)}
+    stated = {(phase, denies, text): path for path, phase, denies, text in _entries("", approved.effective)}
     # A refusal that a Kit states stands even if composition had lost it; a grant never enters this way.
     stated |= {key: origin[1] for key, origin in origins.items() if key[1] and key not in stated}
     rules: list[Rule] = []
@@ -161,23 +161,23 @@ def contributions(approved: ApprovedLock) -> Iterator[tuple[str, Descriptor]]:
             yield reference, descriptor
 
 
-def paths(descriptor: Descriptor) -> Iterator[tuple[str, Capability]]:
+def paths(kit: str, descriptor: Descriptor) -> Iterator[tuple[str, Capability]]:
     """Every request with its dotted path in its Kit; selection keeps the original place in ``source``.
 
     A request that a set was published from belongs to another Kit's text: its path says so and has no line here.
     """
     for index, item in enumerate(descriptor.capabilities):
         if isinstance(item, Capability):
-            yield _place(item.source, index), item
+            yield _place(kit, item.source, index), item
             continue
         for member, entry in enumerate(item.members or ()):
             if isinstance(entry, Capability):
                 yield f"capabilities[{index}].group.capabilities[{member}]", entry
 
 
-def _entries(descriptor: Descriptor) -> Iterator[tuple[str, Phase, bool, str]]:
+def _entries(kit: str, descriptor: Descriptor) -> Iterator[tuple[str, Phase, bool, str]]:
     """(dotted path, phase, denies, host text) of every list member."""
-    for path, entry in paths(descriptor):
+    for path, entry in paths(kit, descriptor):
         if entry.type != NETWORK_POLICY or entry.config is None:
             continue
         for phase in (Phase.INSTALL, Phase.RUNTIME):
@@ -199,7 +199,7 @@ def _shown(host: str | Address, port: int) -> str:
     return f"[{text}]:{port}" if ":" in text else f"{text}:{port}"
 
 
-def _place(source: Source | None, index: int) -> str:
+def _place(kit: str, source: Source | None, index: int) -> str:
     if source is None or not source.path:
         return f"capabilities[{index}]"
-    return f"{source.kit} {source.path}" if source.kit else source.path
+    return source.path if source.kit in ("", kit) else f"{source.kit} {source.path}"

@@ -80,6 +80,7 @@ class QemuBackend:
         name = check_name(options.name)
         refuse_unclaimed(approved)
         tell = _teller(progress)
+        tell(LaunchPhase.PULL, "finding out what this computer can do", None)
         accel = options.accel or (await self.acceleration())[0]
         claiming = asyncio.ensure_future(asyncio.to_thread(claim, self._sandboxes, name, approved, options, accel))
         try:

@@ -80,11 +80,22 @@ def test_a_ruling_names_kit_path_and_line() -> None:
     assert (rule.kit, rule.path, rule.line) == ("r/k:1", path, 17)
 
 
-def test_an_entry_that_selection_moved_keeps_its_own_place() -> None:
-    kit = network({"runtime": {"allow": ["a.test"]}}, Source(path="capabilities[2].group.capabilities[1]"))
-    rule = build_policy(approved(kit, {"r/k:1": kit})).decide(Phase.RUNTIME, "a.test", 1).rule
+@pytest.mark.parametrize("owner", ["", "r/k:1"])
+def test_an_entry_that_selection_moved_keeps_its_own_place(owner: str) -> None:
+    place = "capabilities[2].group.capabilities[1]"
+    path = f"{place}.config.runtime.allow[0]"
+    kit = network({"runtime": {"allow": ["a.test"]}}, Source(owner, place))
+    rule = build_policy(approved(kit, {"r/k:1": kit}, {"r/k:1": {path: 9}})).decide(Phase.RUNTIME, "a.test", 1).rule
     assert rule is not None
-    assert rule.path == "capabilities[2].group.capabilities[1].config.runtime.allow[0]"
+    assert (rule.path, rule.line) == (path, 9)
+
+
+def test_an_entry_of_a_kit_inside_a_published_set_claims_no_line_of_the_sets_text() -> None:
+    path = "capabilities[0].config.runtime.allow[0]"
+    kit = network({"runtime": {"allow": ["a.test"]}}, Source("r/inner:1", "capabilities[0]"))
+    rule = build_policy(approved(kit, {"r/k:1": kit}, {"r/k:1": {path: 9}})).decide(Phase.RUNTIME, "a.test", 1).rule
+    assert rule is not None
+    assert (rule.kit, rule.path, rule.line) == ("r/k:1", f"r/inner:1 {path}", 0)
 
 
 def test_an_unreadable_deny_entry_is_an_error_naming_the_kit() -> None:

@@ -100,7 +100,7 @@ def _entries(approved: ApprovedLock) -> list[tuple[str, str, Capability]]:
     return [
         (kit, f"{kit}: {path}", entry)
         for kit, descriptor in contributions(approved)
-        for path, entry in paths(descriptor)
+        for path, entry in paths(kit, descriptor)
         if entry.type == AGENT_CONTEXT
     ]
 

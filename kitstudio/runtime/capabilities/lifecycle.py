@@ -79,7 +79,7 @@ def plan_lifecycle(approved: ApprovedLock) -> Lifecycle:
 
 def _entries(approved: ApprovedLock) -> Iterator[tuple[str, str, Capability]]:
     for kit, descriptor in contributions(approved):
-        for path, entry in paths(descriptor):
+        for path, entry in paths(kit, descriptor):
             if entry.type == LIFECYCLE:
                 yield kit, path, entry
 
