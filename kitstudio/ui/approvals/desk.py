@@ -14,6 +14,7 @@ from kitstudio.services.approvals import Request
 from kitstudio.ui.approvals import texts
 from kitstudio.ui.approvals.compare import CompareDialog, DescriptorDialog, Side
 from kitstudio.ui.approvals.dialog import Answer, ApprovalDialog, Decision
+from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Tone
 from kitstudio.ui.widgets.monogram import repository_of
@@ -33,6 +34,7 @@ class ApprovalDesk(QObject):
         self._turn = asyncio.Lock()
         self._answers: dict[str, asyncio.Future[ApprovedLock | None]] = {}
         self.dialog: ApprovalDialog | None = None
+        end_with_window(parent, self._tasks)
 
     async def ask(self, request: Request) -> ApprovedLock | None:
         """What a person answers; a request that widens nothing is approved silently and recorded as such.

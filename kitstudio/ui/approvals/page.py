@@ -30,6 +30,7 @@ from kitstudio.ui.approvals import texts
 from kitstudio.ui.approvals.desk import desk_of
 from kitstudio.ui.approvals.models import ANSWERS, HistoryModel, Index, Role, WaitingModel
 from kitstudio.ui.approvals.record_view import RecordView
+from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.page import Page
@@ -83,6 +84,7 @@ class ApprovalsPage(Page):
 
     async def opened(self) -> None:
         """Read what was decided before."""
+        end_with_window(self, self._tasks)
         self.refresh()
 
     def refresh(self) -> None:

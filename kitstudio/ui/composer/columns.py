@@ -39,6 +39,7 @@ class StackColumn(QWidget):
         self.why = button(theme, tr("Why this order"), kind="link", name="whyOrder")
         self.why.setCheckable(True)
         self.why.toggled.connect(self._explain)
+        theme.changed.connect(self._fit)
         note = text_label(
             tr("The order follows from what each Kit needs, so it can’t be dragged."),
             Type.SMALL,
@@ -63,18 +64,23 @@ class StackColumn(QWidget):
         layout.addWidget(self.header)
         layout.addWidget(line())
         layout.addSpacing(theme.px(12))
-        layout.addWidget(self.view, 1)
+        layout.addWidget(self.view, 1000)
         layout.addLayout(foot)
+        layout.addStretch(1)
         set_ground(self, "surface")
 
     def show_plan(self, plan: Plan, pinned: frozenset[str]) -> None:
         """Show a set."""
         self._plan = plan
         self.model.show_rows(stack_rows(plan, pinned))
+        self.view.setMaximumHeight(self.view.content_height())
         kits = counted(len(plan.members), "Kit", "Kits")
         many = len(plan.members) > 1
         self.header.note.setText(tr("{kits}, each above what it needs").format(kits=kits) if many else kits)
         self._explain(self.why.isChecked())
+
+    def _fit(self) -> None:
+        self.view.setMaximumHeight(self.view.content_height())
 
     def _explain(self, on: bool) -> None:
         self._reasons.setText(order_explained(self._plan) if on else "")

@@ -140,7 +140,7 @@ class InputEditor(QWidget):
         combo = QComboBox()
         if each.arg.default is None and not each.arg.required:
             combo.addItem(tr("not set"), None)
-        elif each.value is None:
+        elif each.arg.default is None and each.value is None:
             combo.addItem(tr("Choose…"), None)
         for value in each.arg.enum:
             words = exact(value) if value else tr("empty: {meaning}").format(meaning=_meaning(each))
@@ -166,8 +166,8 @@ class InputEditor(QWidget):
             self._verdict = QAction(field)
             field.addAction(self._verdict, QLineEdit.ActionPosition.TrailingPosition)
             self._verdict.setVisible(False)
-            empty = tr("Required") if each.arg.required and each.arg.default is None else ""
-            field.setPlaceholderText(empty)
+            default = exact(each.arg.default) if each.arg.default is not None else ""
+            field.setPlaceholderText(tr("Required") if each.arg.required and each.arg.default is None else default)
         return field
 
     def _reveal(self, eye: QAction) -> None:
@@ -203,7 +203,8 @@ class InputEditor(QWidget):
 
     def _show_value(self, each: Input) -> None:
         if isinstance(self.field, QComboBox):
-            self.field.setCurrentIndex(max(0, self.field.findData(each.value)))
+            value = each.arg.default if each.value is None else each.value
+            self.field.setCurrentIndex(max(0, self.field.findData(value)))
         else:
             text = each.value or ""
             if self.field.text() != text:

@@ -44,6 +44,7 @@ from kitstudio.ui.composer.launch_dialog import LaunchDialog
 from kitstudio.ui.composer.rows import blocking
 from kitstudio.ui.composer.undo import SetHistory
 from kitstudio.ui.drag import references_of
+from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.navigator import Navigator, PageName
 from kitstudio.ui.page import Page
 from kitstudio.ui.sandboxes.confirm import ConfirmDialog
@@ -147,6 +148,7 @@ class ComposerPage(Page):
 
     async def opened(self) -> None:
         """Open the set of the last time, if it is still there."""
+        end_with_window(self, self._tasks)
         path = Path(self._last_path) if getattr(self, "_last_path", "") else None
         if path is not None and path.is_file() and not self.studio.composer.value.plan.members:
             await self._open(path)

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFocusEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from kitstudio.models.plan import Problem, ProblemKind, Remedy, RemedyKind
+from kitstudio.models.plan import Member, Problem, ProblemKind, Remedy, RemedyKind
 from kitstudio.models.words import claim, exact
-from kitstudio.ui.composer.rows import problem_kits
+from kitstudio.ui.composer.rows import name_and_version, problem_kits
 from kitstudio.ui.flow import Flow
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
@@ -155,10 +155,10 @@ def second_line(problem: Problem) -> str:
     """What stands under the sentence: the detail, else the Kits it is about."""
     if problem.detail:
         return exact(problem.detail)
-    kits = problem_kits(problem)
-    if not kits or problem.kind in (ProblemKind.EMPTY_SET, ProblemKind.NO_WORKLOAD):
+    if problem.kind in (ProblemKind.EMPTY_SET, ProblemKind.NO_WORKLOAD):
         return ""
-    return f"{kits}."
+    unsaid = any(name_and_version(Member(kit))[0] not in problem.message for kit in problem.kits)
+    return f"{problem_kits(problem)}." if unsaid else ""
 
 
 def _identity(problem: Problem) -> str:

@@ -14,6 +14,8 @@ from kitstudio.ui.widgets.text import tr
 
 _MISSING = (ProblemKind.REQUIRES_MISSING, ProblemKind.REQUIRES_UNSATISFIED)
 _NAMES = 3
+_OWN = "com.docker.kit/"
+"""Names in the specification's own space are shown without it, as Kits write them (§5.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class KitRow:
     loading: bool = False
     problem: bool = False
     chips: tuple[Chip, ...] = ()
+    known: bool = True
     reason: Reason | None = None
 
     @property
@@ -70,7 +73,8 @@ def stack_rows(plan: Plan, pinned: frozenset[str] = frozenset()) -> tuple[KitRow
                 loading=member.loading,
                 problem=reference in troubled or member.failure is not None,
                 chips=_chips(plan, member),
-                reason=_reason(plan, reference) if index else None,
+                known=member.descriptor is not None,
+                reason=_reason(plan, member) if index else None,
             )
         )
     return tuple(reversed(rows))
@@ -127,7 +131,10 @@ def _is_workload(descriptor: Descriptor | None) -> bool:
     return descriptor is not None and descriptor.kind == "workload"
 
 
-def _reason(plan: Plan, reference: str) -> Reason:
+def _reason(plan: Plan, member: Member) -> Reason:
+    reference = member.reference
+    if member.descriptor is None:
+        return Reason(tr("its place is not known"))
     missing: Mapping[str, None] = dict.fromkeys(
         problem.name for problem in plan.problems if problem.kind in _MISSING and reference in problem.kits
     )
@@ -146,6 +153,6 @@ def _reason(plan: Plan, reference: str) -> Reason:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    shown = [claim(name, 60) for name in names[:_NAMES]]
+    shown = [claim(name.removeprefix(_OWN), 60) for name in names[:_NAMES]]
     more = len(names) - _NAMES
     return ", ".join(shown) + (tr(" and {n} more").format(n=more) if more > 0 else "")

@@ -7,7 +7,6 @@ from enum import IntEnum
 
 from PySide6.QtCore import (
     QAbstractListModel,
-    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -21,7 +20,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemD
 
 from kitstudio.ui.composer.rows import KitRow, Reason
 from kitstudio.ui.fonts import Type
-from kitstudio.ui.theme import Theme, Token
+from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets import painters
 from kitstudio.ui.widgets.painters import ChipLook, chip_looks
 from kitstudio.ui.widgets.text import tr, visible
@@ -109,6 +108,10 @@ class StackView(QListView):
         self.doubleClicked.connect(lambda index: self.open_wanted.emit(model.row(index.row()).reference))
         theme.changed.connect(self.scheduleDelayedItemsLayout)
 
+    def content_height(self) -> int:
+        """As high as all rows together."""
+        return sum(self.sizeHintForRow(number) for number in range(self._stack.rowCount())) + 2
+
     def card_rect(self, number: int) -> QRect:
         """Where the card of a row is painted, in viewport coordinates."""
         return card_of(self.theme, self.visualRect(self._stack.index(number, 0)), self._stack.row(number))
@@ -159,9 +162,6 @@ class _StackDelegate(QStyledItemDelegate):
         assert isinstance(row, KitRow)
         connector = self.theme.px(22) if row.reason is not None else 0
         return QSize(self.theme.px(200), _card_height(self.theme) + connector)
-
-    def helpEvent(self, event: QEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: Index) -> bool:
-        return super().helpEvent(event, view, option, index)  # type: ignore[arg-type]
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         row = index.data(Role.VALUE)
@@ -222,9 +222,7 @@ class _StackDelegate(QStyledItemDelegate):
             tail = f"· {tr('workload')}" if row.workload else ""
         shown = theme.metrics(Type.BODY).elidedText(tail, Qt.TextElideMode.ElideRight, max(0, right - place))
         painter.drawText(QRect(place, top, max(0, right - place), line), align, shown)
-        looks = tuple(
-            ChipLook(look.text, look.tone, look.icon, look.bold, small=True) for look in chip_looks(row.chips, 3)
-        )
+        looks = tuple(ChipLook(look.text, look.tone, look.icon, look.bold, small=True) for look in row_looks(row))
         painters.paint_chips(painter, theme, QRect(left, top + line + theme.px(2), right - left, theme.px(20)), looks)
 
     def _paint_side(self, painter: QPainter, card: QRect, row: KitRow) -> int:
@@ -288,6 +286,13 @@ class _StackDelegate(QStyledItemDelegate):
                 left += theme.metrics(role).horizontalAdvance(shown)
 
 
+def row_looks(row: KitRow) -> tuple[ChipLook, ...]:
+    """Chips of a row; what was never read is not said to ask for nothing."""
+    if not row.known:
+        return (ChipLook(tr("Permissions not known"), Tone.PLAIN, "offline"),)
+    return chip_looks(row.chips, 3)
+
+
 def card_of(theme: Theme, rect: QRect, row: KitRow) -> QRect:
     """The card's part of a row's rectangle."""
     pad = theme.px(16)
@@ -298,7 +303,7 @@ def spoken(row: KitRow) -> str:
     """A row in words."""
     parts = [f"{row.name} {row.version}".strip()]
     parts += [tr("workload")] if row.workload else []
-    parts += [tr("loading")] if row.loading else [look.text for look in chip_looks(row.chips)]
+    parts += [tr("loading")] if row.loading else [look.text for look in row_looks(row)]
     parts += [tr("Problem")] if row.problem else []
     parts += [row.reason.text] if row.reason is not None else []
     return ", ".join(parts)

@@ -17,6 +17,7 @@ from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import SandboxStatus, State, Terminal
 from kitstudio.services.app import Studio
 from kitstudio.services.jobs import Job, JobState, JobView
+from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import Navigator, PageName
 from kitstudio.ui.page import Page
@@ -112,6 +113,7 @@ class SandboxesPage(Page):
 
     async def opened(self) -> None:
         """Follow the backend: list once, then every change it tells."""
+        end_with_window(self, self._tasks)
         self._loop_runs = True
         self._clock.start()
         self._tasks.start(self.studio.sandboxes.watch(), "watch")
