@@ -304,6 +304,29 @@ async def test_the_hosts_own_services_need_their_exact_entry(tmp_path: Path) -> 
             assert "hello" not in await b.sh(f"{ask} http://localhost:{b.port}/")
 
 
+async def test_two_sandboxes_share_neither_hosts_nor_ports_and_any_window_may_use_them(tmp_path: Path) -> None:
+    async with bench(tmp_path) as b:
+        for name, host in (("one", "pkgs.test"), ("two", "run.test")):
+            allow: list[JsonValue] = [f"{host}:{b.port}"]
+            b.kits(capability("network-policy@1", {"runtime": {"allow": allow}}))
+            await b.create(name)
+        other = QemuBackend(tmp_path, tmp_path / "cache", probe=_emulated)
+        assert [(s.name, s.state) for s in await other.list()] == [("one", State.RUNNING), ("two", State.RUNNING)]
+        b.backend = other
+        for name, mine, theirs in (("one", "pkgs.test", "run.test"), ("two", "run.test", "pkgs.test")):
+            assert await b.sh(f"wget -q -O - http://{mine}:{b.port}/", name) == "hello"
+            assert "hello" not in await b.sh(f"wget -q -O - http://{theirs}:{b.port}/", name)
+            assert {d.host for d in await other.decisions(name)} == {mine, theirs}
+        listening = asyncio.create_task(b.sh("echo secret | nc -l -p 6379", "one"))
+        assert "secret" not in await b.sh("nc -w 2 127.0.0.1 6379 < /dev/null", "two")
+        assert "secret" in await b.sh("while ! nc 127.0.0.1 6379 < /dev/null; do sleep 1; done", "one")
+        await listening
+        with pytest.raises(SandboxError, match="exists already"):
+            await b.create("one")
+        await other.stop("one")
+        assert (await other.status("two")).state is State.RUNNING
+
+
 async def test_a_guest_that_crashes_is_said_to_have_and_its_log_is_kept(tmp_path: Path) -> None:
     async with bench(tmp_path) as b:
         b.kits()

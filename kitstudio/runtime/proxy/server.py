@@ -211,7 +211,8 @@ class Proxy:
                 event = server.next_event()
                 if event is h11.NEED_DATA:
                     async with asyncio.timeout(self._limits.idle_seconds):
-                        server.receive_data(await reader.read(CHUNK))
+                        in_head = server.their_state is h11.SEND_RESPONSE
+                        server.receive_data(await reader.read(self._limits.head_bytes if in_head else CHUNK))
                     continue
                 await client.answer(event)
                 if isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):

@@ -33,6 +33,7 @@ class World:
         self.heads: list[bytes] = []
         self.bodies: list[bytes] = []
         self.upstream_port = 0
+        self.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: X-Hop\r\nX-Hop: 1\r\n\r\nhi"
         self.proxy = Proxy(policy, log, resolver=self.resolve, connector=self.connect, limits=limits)
         self.proxy_port = 0
 
@@ -62,7 +63,7 @@ class World:
                 await writer.drain()
             writer.write_eof()
         else:
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: X-Hop\r\nX-Hop: 1\r\n\r\nhi")
+            writer.write(self.answer)
         await writer.drain()
         writer.close()
 
@@ -135,6 +136,58 @@ async def test_chunked_bodies_pass_reframed() -> None:
         )
         assert b"200" in answer[:20]
         assert w.bodies == [b"5\r\nhello\r\n0\r\n\r\n"]
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "body"),
+    [
+        ("GET", b"HTTP/1.0 200 OK\r\n\r\nuntil the end", b"until the end"),
+        (
+            "GET",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+            b"3\r\nabc\r\n0\r\n\r\n",
+        ),
+        ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", b""),
+        ("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b""),
+        ("GET", b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nz", b"z"),
+    ],
+)
+async def test_every_kind_of_answer_passes(method: str, answer: bytes, body: bytes) -> None:
+    async with world(rules("a.test")) as w:
+        w.answer = answer
+        got = await w.ask(f"{method} http://a.test/ HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n".encode())
+        if answer.startswith(b"HTTP/1.0"):
+            assert b"until the end" in got.replace(b"\r\n", b"")
+        else:
+            assert got.endswith(b"\r\n\r\n" + body)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"garbage\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70000 + b"\r\n\r\n",
+        b"",
+    ],
+)
+async def test_an_answer_that_is_none_is_a_502(answer: bytes) -> None:
+    async with world(rules("a.test")) as w:
+        w.answer = answer
+        got = await w.ask(b"GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n")
+        assert got.startswith(b"HTTP/1.1 502")
+
+
+async def test_a_client_that_waits_for_100_continue_gets_the_servers_own() -> None:
+    async with world(rules("a.test")) as w:
+        w.answer = b"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n"
+        reader, writer = await asyncio.open_connection("127.0.0.1", w.proxy_port)
+        writer.write(
+            b"PUT http://a.test/ HTTP/1.1\r\nHost: a.test\r\nExpect: 100-continue\r\nContent-Length: 7\r\n\r\n"
+        )
+        assert (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)).startswith(b"HTTP/1.1 417")
+        assert b"Expect: 100-continue" in w.heads[0]
+        writer.close()
 
 
 async def test_two_requests_on_one_stream_are_judged_each() -> None:
