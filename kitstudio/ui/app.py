@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import qasync
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QMessageLogContext, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QDialog
 
 from kitstudio.models.errors import KitStudioError
@@ -56,6 +56,7 @@ def has_display() -> bool:
 
 def make_application() -> QApplication:
     """The one application object, named."""
+    qInstallMessageHandler(_told_by_qt)
     existing = QApplication.instance()
     application = existing if isinstance(existing, QApplication) else QApplication(sys.argv[:1])
     QCoreApplication.setApplicationName("kitstudio")
@@ -127,6 +128,12 @@ async def _tour(window: MainWindow) -> None:
     out = window.studio.home.data / "tour"
     summary = await take_tour(window.theme, window.studio.options, out)
     TourDialog(window.theme, summary, out, window).open()
+
+
+def _told_by_qt(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    """Qt's messages on standard error, without what the offscreen platform says it cannot do."""
+    if kind is not QtMsgType.QtDebugMsg and not text.startswith("This plugin does not support"):
+        print(text, file=sys.stderr)
 
 
 def _factory(module: str, name: str) -> PageFactory:

@@ -46,6 +46,7 @@ class MainWindow(QMainWindow):
         self.navigator = Navigator(self)
         self.pages: dict[PageName, Page] = {}
         self.tells: list[KitStudioError] = []
+        self._query = ""
         self._factories = dict(factories)
         self._tasks = Tasks(self, self.tell_error)
         self._undo = QUndoGroup(self)
@@ -84,6 +85,7 @@ class MainWindow(QMainWindow):
     def go(self, name: str) -> None:
         """Show a page."""
         page = PageName(name)
+        self._swap_query(page)
         self.stack.setCurrentWidget(self._page(page))
         self.rail.show_page(page)
         self.header.title.show_text(self.pages[page].title())
@@ -176,6 +178,18 @@ class MainWindow(QMainWindow):
     def _title(self, page: Page, text: str) -> None:
         if self.stack.currentWidget() is page:
             self.header.title.show_text(text)
+
+    def _swap_query(self, page: PageName) -> None:
+        """The words that filter the catalog belong to it: they leave the field with it and come back with it."""
+        field = self.header.search
+        catalog = self.pages.get(PageName.CATALOG)
+        here = catalog is not None and self.stack.currentWidget() is catalog
+        if here and page is not PageName.CATALOG:
+            self._query = field.text()
+            field.clear()
+        elif not here and page is PageName.CATALOG:
+            field.setText(self._query)
+        self.search.hide()
 
     def _status(self, name: PageName, icon: str, text: str) -> None:
         self._statuses[name] = (icon, text)

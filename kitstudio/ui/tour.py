@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLineEdit, Q
 from kitstudio.models.plan import ProblemKind, RemedyKind
 from kitstudio.runtime.backend import State
 from kitstudio.services.app import Options, Studio
+from kitstudio.services.catalog import CardKind
 from kitstudio.ui.app import make_application, page_factories
 from kitstudio.ui.approvals.desk import open_dialog
 from kitstudio.ui.approvals.dialog import ApprovalDialog
@@ -77,7 +78,7 @@ async def _fresh(theme: Theme, options: Options, out: Path, pace: float = 0.0) -
         window.show()
         guide = Guide(window, out, pace)
         try:
-            await Tour(guide, studio, Path(folder)).run()
+            await Tour(guide, studio).run()
         finally:
             await _tidy(studio)
             window.close()
@@ -94,11 +95,10 @@ async def _tidy(studio: Studio) -> None:
 class Tour:
     """The steps, in order. The first one that fails ends the tour; its picture shows where."""
 
-    def __init__(self, guide: Guide, studio: Studio, folder: Path) -> None:
+    def __init__(self, guide: Guide, studio: Studio) -> None:
         self.guide = guide
         self.studio = studio
         self.window = guide.window
-        self.folder = folder
 
     async def run(self) -> None:
         steps: tuple[tuple[str, Callable[[], Awaitable[None]]], ...] = (
@@ -268,7 +268,8 @@ class Tour:
 
     async def export(self) -> None:
         self.window.rail.buttons[PageName.COMPOSER].click()
-        target = self.folder / f"{SET_NAME}.yaml"
+        target = self.guide.out.absolute() / f"{SET_NAME}.yaml"
+        target.unlink(missing_ok=True)
         await self.guide.click(self.composer.export_button)
         await self.guide.choose("", "export-plain")
         await self.guide.until(lambda: self._file_dialog() is not None, "a place for the file is asked for")
@@ -324,8 +325,9 @@ class Tour:
 
     async def _over_the_rail(self, data: QMimeData) -> None:
         """The drag rests on the composer's button until its page opens."""
-        self.guide.hover_drag(data, self.window.rail.buttons[PageName.COMPOSER])
-        await self.guide.until(lambda: self.window.page is PageName.COMPOSER, "the composer opens under the drag")
+        button = self.window.rail.buttons[PageName.COMPOSER]
+        opened = lambda: self.window.page is PageName.COMPOSER  # noqa: E731
+        await self.guide.rest(data, button, opened, "the composer opens under the drag")
 
     async def _settled(self) -> None:
         async with asyncio.timeout(60):

@@ -9,20 +9,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QMimeData, QModelIndex, QPoint, QPointF, Qt, QTimer
-from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QPainter, QPixmap
+from PySide6.QtCore import QMimeData, QModelIndex, QPoint, QPointF, QRect, Qt, QTimer
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent, QPainter, QPixmap
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialog, QMenu, QWidget
 
 from kitstudio.models.errors import KitStudioError
+from kitstudio.ui.fonts import Type
 from kitstudio.ui.main_window import MainWindow
 from kitstudio.ui.tasks import fault
+from kitstudio.ui.theme import Token
 
 T = TypeVar("T", bound=QWidget)
 NO_KEYS = Qt.KeyboardModifier.NoModifier
 BREATH = 0.02
 """Seconds between two looks at a condition; the loop serves everything else meanwhile."""
 PATIENCE = 30.0
+FRAME = 32
+"""Height of the title strip a picture gives a dialog."""
 
 
 class TourError(KitStudioError):
@@ -159,13 +163,14 @@ class Guide:
         QApplication.sendEvent(target, drop)
         await self.settle()
 
-    def hover_drag(self, data: QMimeData, target: QWidget) -> None:
-        """Let a drag rest on a widget without dropping."""
+    async def rest(self, data: QMimeData, target: QWidget, until: Callable[[], bool], what: str) -> None:
+        """Let a drag rest on a widget until something happens, then carry it on."""
         place = target.rect().center()
-        enter = QDragEnterEvent(
-            place, Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-        )
-        QApplication.sendEvent(target, enter)
+        action, buttons = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+        QApplication.sendEvent(target, QDragEnterEvent(place, action, data, buttons, NO_KEYS))
+        await self.until(until, what)
+        QApplication.sendEvent(target, QDragLeaveEvent())
+        target.setAttribute(Qt.WidgetAttribute.WA_UnderMouse, False)
 
     async def _from_qt(self, act: Callable[[], object]) -> None:
         """Do it from Qt's own loop, never inside this coroutine: a dialog that runs a loop of its own then blocks
@@ -181,17 +186,40 @@ class Guide:
         return None
 
     def picture(self) -> QPixmap:
-        """The window with the dialogs above it."""
+        """The window with its dialogs and menus above it, each dialog in a neutral frame."""
         shot = self.window.grab()
-        dialogs = self.dialogs()
-        if dialogs:
-            painter = QPainter(shot)
-            for dialog in reversed(dialogs):
-                grabbed = dialog.grab()
-                place = self.window.rect().center() - dialog.rect().center()
-                painter.drawPixmap(QPoint(max(0, place.x()), max(0, place.y())), grabbed)
-            painter.end()
+        painter = QPainter(shot)
+        for dialog in reversed(self.dialogs()):
+            self._paint_dialog(painter, dialog)
+        for widget in QApplication.topLevelWidgets():
+            if isinstance(widget, QMenu) and widget.isVisible():
+                painter.drawPixmap(self.window.mapFromGlobal(widget.pos()), widget.grab())
+        painter.end()
         return shot
+
+    def _paint_dialog(self, painter: QPainter, dialog: QDialog) -> None:
+        """The desktop draws the real frame, so a picture gets a plain one: title strip, border."""
+        theme = self.window.theme
+        bar = theme.px(FRAME)
+        size = dialog.size()
+        left = max(0, (self.window.width() - size.width()) // 2)
+        top = max(theme.px(8), (self.window.height() - size.height() - bar) // 2)
+        frame = QRect(left, top, size.width(), size.height() + bar)
+        painter.save()
+        painter.fillRect(QRect(left, top, size.width(), bar), theme.colour(Token.BACKGROUND))
+        painter.setFont(theme.font(Type.SMALL))
+        painter.setPen(theme.colour(Token.SECONDARY))
+        words = QRect(left + theme.px(16), top, size.width() - theme.px(56), bar)
+        painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, f"{dialog.windowTitle()} – Kit Studio")
+        side = theme.px(16)
+        close = QPoint(frame.right() - theme.px(12) - side, top + (bar - side) // 2)
+        painter.drawPixmap(close, theme.pixmap("close", 16, Token.SECONDARY))
+        painter.drawPixmap(left, top + bar, dialog.grab())
+        painter.setPen(theme.colour(Token.BORDER))
+        painter.drawLine(left, top + bar - 1, frame.right(), top + bar - 1)
+        painter.setPen(theme.colour(Token.BORDER_STRONG))
+        painter.drawRect(frame.adjusted(-1, -1, 0, 0))
+        painter.restore()
 
     def summary(self) -> dict[str, object]:
         """What ``kitstudio tour --json`` prints."""

@@ -226,7 +226,7 @@ class _PermissionDelegate(QStyledItemDelegate):
     def _text_width(self, row: PermissionRow, width: int) -> int:
         reserve = 0
         if row.choice is not None:
-            reserve = self.theme.px(40) + self.theme.metrics(Type.SMALL).horizontalAdvance(tr("Off"))
+            reserve = self.theme.px(32 + 8 + 12) + self.theme.metrics(Type.SMALL).horizontalAdvance(tr("Off"))
         elif self.view.look.askers and row.permission is not None:
             reserve = self.theme.metrics(Type.SMALL).horizontalAdvance(self._right_words(row)) + self.theme.px(8)
         return width - self._left() - self.theme.px(self.view.look.padding) - reserve
