@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from threading import Lock
 from typing import Generic, TypeVar
 
 from kitstudio.models.args import expand_create, looks_secret
@@ -28,19 +29,22 @@ class Remembered(Generic[T]):
 
     def __init__(self, size: int = 512) -> None:
         self._size = size
+        self._lock = Lock()
         self._answers: OrderedDict[tuple[int, object], tuple[Descriptor, T]] = OrderedDict()
 
     def get(self, descriptor: Descriptor, key: object, make: Callable[[], T]) -> T:
         """The answer for this very object, made once."""
         place = (id(descriptor), key)
-        held = self._answers.get(place)
-        if held is not None and held[0] is descriptor:
-            self._answers.move_to_end(place)
-            return held[1]
+        with self._lock:
+            held = self._answers.get(place)
+            if held is not None and held[0] is descriptor:
+                self._answers.move_to_end(place)
+                return held[1]
         answer = make()
-        self._answers[place] = (descriptor, answer)
-        while len(self._answers) > self._size:
-            self._answers.popitem(last=False)
+        with self._lock:
+            self._answers[place] = (descriptor, answer)
+            while len(self._answers) > self._size:
+                self._answers.popitem(last=False)
         return answer
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from kitstudio.models import words
 from kitstudio.models.canonical import encode_value
 from kitstudio.models.capabilities import is_newer, lookup
-from kitstudio.models.capabilities.contract import Fact, Grant
-from kitstudio.models.capabilities.shape import ShapeError
+from kitstudio.models.capabilities.contract import CapabilityType, Fact, Grant
+from kitstudio.models.capabilities.shape import ShapeError, is_parameterised
 from kitstudio.models.descriptor import Capability, Descriptor
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.surface import CATEGORIES, Widening, service_entry
@@ -170,6 +171,8 @@ def grants(entry: Capability) -> Iterable[Grant]:
     try:
         return type_.describe(type_.decode(entry.config))
     except ShapeError as error:
+        if is_parameterised(entry.config):
+            return (_undecided(entry, type_),)
         return (_unreadable(entry, str(error)),)
 
 
@@ -226,6 +229,13 @@ def _unknown(entry: Capability) -> Grant:
 
 def _unreadable(entry: Capability, why: str) -> Grant:
     return _opaque(entry, f"Asks for {words.exact(entry.type)} in a form that cannot be read: {words.claim(why)}.")
+
+
+def _undecided(entry: Capability, type_: CapabilityType[Any]) -> Grant:
+    """A published request whose shape an input decides: what it grants is known once the input is."""
+    row = _opaque(entry, f"Asks for a {type_.title} that its inputs decide.")
+    tick = "" if type_.heaviest < Weight.CRITICAL else row.tick
+    return replace(row, group=type_.family, weight=type_.heaviest, tick=tick)
 
 
 def _opaque(entry: Capability, sentence: str) -> Grant:

@@ -24,6 +24,7 @@ WEIGHT_WORDS = {
 
 LOCAL_HOSTS = frozenset({"localhost", "host.docker.internal", "ip6-localhost"})
 
+_PLACEHOLDER = re.compile(r"\$\{\{\s*kit\.(?:args|env)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}", re.ASCII)
 _DROPPED_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u17b4\u17b5\u180b\u180c\u180d\u034f")
 _ADDRESS = re.compile(r"^(?:\d+(?:\.\d+){3}|\[?[0-9a-fA-F:.]*:[0-9a-fA-F:.]*\]?)$")
@@ -82,6 +83,8 @@ def while_phase(phase: Phase) -> str:
 
 def host(text: str) -> str:
     """A host pattern in words. Patterns keep their exact spelling; the runtime decides what they match."""
+    if "${{" in text:
+        return _chosen(text)
     name, port = split_port(text)
     suffix = f" on port {exact(port)}" if port else ""
     shown = exact(name)
@@ -124,6 +127,8 @@ def host_weight(text: str) -> Weight:
     name = split_port(text)[0]
     if name in ("*", "**"):
         return Weight.CRITICAL
+    if "${{" in text:
+        return Weight.NOTICE
     if "*" in name or not name or name.lower().rstrip(".") in LOCAL_HOSTS or _host_warning(text):
         return Weight.SERIOUS
     if _ADDRESS.match(name):
@@ -166,6 +171,11 @@ def kit_names(references: Sequence[str]) -> dict[str, str]:
 
 
 GROUP_ORDER = {group: index for index, group in enumerate(Group)}
+
+
+def _chosen(text: str) -> str:
+    names = list(dict.fromkeys(_PLACEHOLDER.findall(text)))
+    return f"a host that the input {listed(names)} decides" if names else f"the host {exact(text)}"
 
 
 def _tail(reference: str) -> str:

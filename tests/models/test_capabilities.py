@@ -244,3 +244,17 @@ def test_kit_text_in_a_row_cannot_break_out_of_it() -> None:
     assert "\n" not in grant.sentence and "\u202e" not in grant.sentence
     (odd,) = grants(request("network-policy@1", {"runtime": {"allow": ["a\u202eb\nc"]}}))
     assert odd.entry == "a\\u{202e}b\\nc" and odd.weight is Weight.SERIOUS
+
+
+def test_what_an_input_decides_is_shown_where_it_belongs() -> None:
+    (port,) = grants(request("port@1", {"container": "${{ kit.args.port }}"}))
+    assert (port.sentence, str(port.group), port.weight) == (
+        "Asks for a port that its inputs decide.",
+        "ports",
+        Weight.NOTICE,
+    )
+    (agent,) = grants(request("ssh-agent@1", {"phase": "runtime", "unrestricted": "${{ kit.args.free }}"}))
+    assert agent.weight is Weight.CRITICAL and agent.tick
+    (network,) = grants(request("network-policy@1", {"runtime": {"allow": ["${{ kit.args.host }}:443"]}}))
+    assert network.sentence == "Connects to a host that the input host decides for any purpose."
+    assert network.weight is Weight.NOTICE

@@ -28,6 +28,8 @@ class AgentSkills:
 class AgentSkillsType(CapabilityType[AgentSkills]):
     name = "com.docker.sandbox/agent-skills@1"
     title = "shared skills"
+    family = Group.SKILLS
+    heaviest = Weight.CRITICAL
 
     def read(self, fields: Reader) -> AgentSkills:
         return AgentSkills(fields.text("path"), fields.text("mode"))

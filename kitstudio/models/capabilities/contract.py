@@ -87,6 +87,10 @@ class CapabilityType(ABC, Generic[C]):
     workload_only: ClassVar[bool] = False
     silent: ClassVar[bool] = False
     """Contributes nothing to the surface, decodable or not."""
+    family: ClassVar[Group] = Group.SERVICES
+    """Where a request is shown while an input still decides what it is."""
+    heaviest: ClassVar[Weight] = Weight.NOTICE
+    """What such a request may turn out to be."""
     slot: ClassVar[Slot] = Slot.KEYED
     rewritten: ClassVar[bool] = False
     """A merge writes its entries anew from their typed form; of other types the first config is kept as it stands."""

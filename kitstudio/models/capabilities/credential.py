@@ -60,6 +60,8 @@ class Credential:
 class CredentialType(CapabilityType[Credential]):
     name = "com.docker.sandbox/credential@1"
     title = "credential"
+    family = Group.CREDENTIALS
+    heaviest = Weight.SERIOUS
     rewritten = True
 
     def read(self, fields: Reader) -> Credential:

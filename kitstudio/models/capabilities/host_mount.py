@@ -25,6 +25,8 @@ class HostMount:
 class HostMountType(CapabilityType[HostMount]):
     name = "com.docker.sandbox/host-mount@1"
     title = "shared host folder"
+    family = Group.HOST_FILES
+    heaviest = Weight.CRITICAL
 
     def read(self, fields: Reader) -> HostMount:
         mode = fields.text("mode") if fields.has("mode") else None

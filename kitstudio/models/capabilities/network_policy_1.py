@@ -8,11 +8,14 @@ from kitstudio.models.capabilities import network
 from kitstudio.models.capabilities.contract import CapabilityType, Config, Fact, Grant, Slot
 from kitstudio.models.capabilities.network import Entry, Policy, Rules
 from kitstudio.models.capabilities.shape import Reader
+from kitstudio.models.weights import Group, Weight
 
 
 class NetworkPolicy1(CapabilityType[Policy]):
     name = "com.docker.sandbox/network-policy@1"
     title = "network policy"
+    family = Group.NETWORK
+    heaviest = Weight.CRITICAL
     singleton = True
     slot = Slot.NETWORK
 

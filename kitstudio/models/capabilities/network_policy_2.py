@@ -9,11 +9,14 @@ from kitstudio.models.capabilities.contract import CapabilityType, Config, Fact,
 from kitstudio.models.capabilities.network import METHODS, Entry, Policy, Rules
 from kitstudio.models.capabilities.shape import Reader, ShapeError
 from kitstudio.models.issue import Issue
+from kitstudio.models.weights import Group, Weight
 
 
 class NetworkPolicy2(CapabilityType[Policy]):
     name = "com.docker.sandbox/network-policy@2"
     title = "network policy"
+    family = Group.NETWORK
+    heaviest = Weight.CRITICAL
     singleton = True
     slot = Slot.NETWORK
 

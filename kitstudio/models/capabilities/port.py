@@ -28,6 +28,7 @@ class Port:
 class PortType(CapabilityType[Port]):
     name = "com.docker.sandbox/port@1"
     title = "port"
+    family = Group.PORTS
 
     def read(self, fields: Reader) -> Port:
         return Port(fields.integer("container"), fields.text("transport"), fields.text("name"))

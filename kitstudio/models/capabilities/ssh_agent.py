@@ -39,6 +39,8 @@ class SshAgent:
 class SshAgentType(CapabilityType[SshAgent]):
     name = "com.docker.sandbox/ssh-agent@1"
     title = "SSH agent"
+    family = Group.SSH_AGENT
+    heaviest = Weight.CRITICAL
     rewritten = True
 
     def read(self, fields: Reader) -> SshAgent:

@@ -22,6 +22,8 @@ class UsbDevice:
 class UsbDeviceType(CapabilityType[UsbDevice]):
     name = "com.docker.sandbox/usb-device@1"
     title = "USB device"
+    family = Group.USB
+    heaviest = Weight.SERIOUS
 
     def read(self, fields: Reader) -> UsbDevice:
         return UsbDevice(fields.text("vendorId"), fields.text("productId"), fields.text("class"))

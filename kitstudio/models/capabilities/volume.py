@@ -28,6 +28,7 @@ class Volume:
 class VolumeType(CapabilityType[Volume]):
     name = "com.docker.sandbox/volume@1"
     title = "volume"
+    family = Group.STORAGE
 
     def read(self, fields: Reader) -> Volume:
         return Volume(fields.text("path"), fields.text("size"), fields.boolean("tmpfs"), fields.text("mode"))
