@@ -73,7 +73,7 @@ async def _side(run: Run, text: str) -> _Given:
     if isinstance(location, FolderLocation):
         kit = await read_folder(location.path)
         document = decode(kit.text, name=str(kit.path))
-        return _Given(kit_side(text, document.descriptor, lines=document.lines()), single=True)
+        return _Given(kit_side(text, cards.as_installed(document.descriptor), lines=document.lines()), single=True)
     studio = await run.studio()
     artifact = await studio.catalog.artifact(text)
     reading = cards.read(artifact)
@@ -81,7 +81,7 @@ async def _side(run: Run, text: str) -> _Given:
         raise reading.problems[0]
     side = kit_side(
         str(artifact.reference),
-        reading.document.descriptor,
+        cards.as_installed(reading.document.descriptor),
         digest=artifact.digest,
         lines=reading.document.lines(),
     )

@@ -60,7 +60,7 @@ async def inspect(run: Run) -> int:
     reading = cards.read(artifact)
     descriptor = reading.descriptor
     kind = descriptor.kind if descriptor else artifact.kind.value
-    surface = surfaces.to_json(surfaces.project(descriptor)) if descriptor else None
+    surface = surfaces.to_json(surfaces.project(cards.as_installed(descriptor))) if descriptor else None
     run.output.document(
         {
             "reference": str(artifact.reference),

@@ -12,6 +12,7 @@ from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.document import Document
 from kitstudio.models.errors import DescriptorError, KitStudioError
+from kitstudio.models.expansion import expand_create
 from kitstudio.models.validate import Form, validate
 from kitstudio.registry.reference import DEMO, HUB, LOCAL, Reference
 from kitstudio.registry.source import Artifact, ArtifactKind
@@ -69,7 +70,25 @@ def permissions(reading: Reading, reference: str) -> tuple[review.Permission, ..
     """What the Kit asks for, in words; nothing where its descriptor does not decode."""
     if reading.document is None:
         return ()
-    return review.permissions(reading.document.descriptor, reference, reading.document.lines())
+    return review.permissions(as_installed(reading.document.descriptor), reference, reading.document.lines())
+
+
+def as_installed(descriptor: Descriptor) -> Descriptor:
+    """The descriptor with its inputs at their defaults: what it asks for where nobody says otherwise (§7.4).
+
+    An input without a default stays a reference, visible as such.
+    """
+    create = {name: arg for name, arg in descriptor.args.items() if not arg.is_build}
+    if not create:
+        return descriptor
+    values = {
+        name: arg.default if arg.default is not None else f"${{{{ kit.args.{name} }}}}" for name, arg in create.items()
+    }
+    try:
+        return expand_create(descriptor, values)
+    except DescriptorError:
+        # A default the grammar refuses where it stands: the Kit is shown as it was published.
+        return descriptor
 
 
 def not_a_kit(artifact: Artifact) -> NotAKit:
@@ -121,7 +140,7 @@ def card(source: str, artifact: Artifact, reading: Reading, *, verified: bool = 
         version=made.version or descriptor.version,
         description=descriptor.description,
         licenses=descriptor.licenses,
-        chips=review.chips(descriptor),
+        chips=review.chips(as_installed(descriptor)),
         capability_types=types,
         newer_types=tuple(type_ for type_ in types if capabilities.is_newer(type_)),
     )

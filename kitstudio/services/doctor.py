@@ -101,11 +101,11 @@ async def _tool(name: str, command: tuple[str, ...], package: str, needed: bool)
 async def _acceleration(studio: Studio) -> Check:
     kind, why = await studio.sandboxes.acceleration()
     if kind == "kvm":
-        return Check("acceleration", Verdict.OK, f"KVM: {why}")
+        return Check("acceleration", Verdict.OK, why or "KVM")
     return Check(
         "acceleration",
         Verdict.WARN,
-        f"Software emulation: {why}",
+        why or "Software emulation",
         "Sandboxes work, only slower. KVM needs a processor with virtualisation, enabled in the firmware, and access "
         "to /dev/kvm (group kvm).",
     )
@@ -115,7 +115,7 @@ async def _guest_image() -> Check:
     from kitstudio.runtime.guest.image import find_guest_image
 
     image = await asyncio.to_thread(find_guest_image)
-    return Check("guest image", Verdict.OK, str(image))
+    return Check("guest image", Verdict.OK, f"{image.description}, {image.identity[:12]}")
 
 
 async def _demo(studio: Studio) -> Check:

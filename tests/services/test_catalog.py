@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from kitstudio.models import review
 from kitstudio.models.annotations import DESCRIPTOR
+from kitstudio.models.descriptor import Arg
 from kitstudio.models.errors import KitStudioError
 from kitstudio.registry.registry import RegistrySource
 from kitstudio.registry.source import RegistryError
 from kitstudio.services.app import Options, Studio
-from kitstudio.services.cards import is_signature, version_rows
+from kitstudio.services.cards import as_installed, is_signature, version_rows
 from kitstudio.services.catalog import CardKind, SourceKind, SourceState
-from tests.builders import descriptor, kit_image, layout
+from tests.builders import descriptor, kit_image, layout, network
 from tests.services.fakes import FakeBackend
 
 
@@ -143,3 +145,10 @@ def test_versions_are_sorted_by_the_grammar_and_signatures_left_out() -> None:
     assert [row.tag for row in rows] == ["2.0", "1.10.0", "v1.9", "latest"]
     assert rows[2].version == "1.9" and rows[3].version == ""
     assert is_signature(digest) and is_signature(digest + ".sig") and not is_signature("sha256-x")
+
+
+def test_inputs_stand_at_their_defaults_and_open_ones_stay_visible() -> None:
+    hosts = ["${{ kit.args.region }}.example", "${{ kit.args.open }}.example"]
+    about = descriptor(capabilities=(network(hosts),), args={"region": Arg(default="eu"), "open": Arg()})
+    found = {p.entry for p in review.permissions(as_installed(about))}
+    assert found == {"eu.example", "${{ kit.args.open }}.example"}
