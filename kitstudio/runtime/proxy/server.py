@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import urlsplit
 
 import h11
 
@@ -19,20 +18,7 @@ from kitstudio.runtime.backend import Decision
 from kitstudio.runtime.policy import EgressPolicy, Phase, Ruling
 from kitstudio.runtime.proxy.dial import CHUNK, Connector, Forbidden, Resolver, Unreachable, connect, dial, resolve
 from kitstudio.runtime.proxy.log import DecisionLog
-
-_HOP_BY_HOP = frozenset(
-    [
-        b"connection",
-        b"proxy-connection",
-        b"keep-alive",
-        b"te",
-        b"trailer",
-        b"upgrade",
-        b"proxy-authorization",
-        b"proxy-authenticate",
-        b"transfer-encoding",
-    ]
-)
+from kitstudio.runtime.proxy.request import Unacceptable, authority_of, destination, end_to_end, path_only
 
 
 class ByteReader(Protocol):
@@ -133,8 +119,8 @@ class Proxy:
         if request is None:
             return False
         try:
-            host, port, target = _destination(request)
-        except _Bad as bad:
+            host, port, target = destination(request)
+        except Unacceptable as bad:
             self._record(Ruling(False, self.phase, bad.host, 0, reason=bad.reason), request)
             await client.refuse(400, f"Refused: {bad.reason}.")
             return False
@@ -185,9 +171,9 @@ class Proxy:
     ) -> bool:
         """Re-frame one request and its answer; nothing the client sent reaches the server unparsed."""
         server = h11.Connection(h11.CLIENT, max_incomplete_event_size=self._limits.head_bytes)
-        headers = [*_end_to_end(request.headers), (b"Connection", b"close")]
+        headers = [*end_to_end(request.headers), (b"Connection", b"close")]
         if not any(name.lower() == b"host" for name, _ in headers):
-            headers.append((b"Host", urlsplit(request.target).netloc))
+            headers.append((b"Host", authority_of(request.target.decode("ascii")).encode()))
         if any(name == b"transfer-encoding" for name, _ in request.headers):
             headers.append((b"Transfer-Encoding", b"chunked"))
         writer.write(server.send(h11.Request(method=request.method, target=target, headers=headers)) or b"")
@@ -241,7 +227,7 @@ class Proxy:
                 path=rule.path if rule else "",
                 line=rule.line if rule else 0,
                 method=request.method.decode("ascii")[:32] if inspected else None,
-                url_path=_path_only(request.target) if inspected else None,
+                url_path=path_only(request.target) if inspected else None,
                 reason=reason or ruling.reason,
             )
         )
@@ -265,13 +251,6 @@ async def _until_done_or_idle(pumps: list[asyncio.Task[None]], activity: list[fl
         done, waiting = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         for pump in done:
             pump.result()
-
-
-class _Bad(Exception):
-    def __init__(self, reason: str, host: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.host = host
 
 
 class _Client:
@@ -305,7 +284,7 @@ class _Client:
             if event.status_code != 101:
                 await self._send(event)
         elif isinstance(event, h11.Response):
-            headers = _end_to_end(event.headers)
+            headers = end_to_end(event.headers)
             if any(name == b"transfer-encoding" for name, _ in event.headers):
                 headers.append((b"Transfer-Encoding", b"chunked"))
             await self._send(h11.Response(status_code=event.status_code, reason=event.reason, headers=headers))
@@ -352,79 +331,6 @@ class _Client:
     async def _send(self, event: h11.Event) -> None:
         self.writer.write(self._http.send(event) or b"")
         await self.writer.drain()
-
-
-def _destination(request: h11.Request) -> tuple[str, int, bytes]:
-    """(host, port, origin-form target); ``_Bad`` for anything two parsers might read differently."""
-    lengths = [value for name, value in request.headers if name == b"content-length"]
-    if lengths and any(name == b"transfer-encoding" for name, _ in request.headers):
-        raise _Bad("both Content-Length and Transfer-Encoding")
-    if request.http_version not in (b"1.1", b"1.0"):
-        raise _Bad("not HTTP/1.x")
-    try:
-        target = request.target.decode("ascii")
-    except UnicodeDecodeError as error:
-        raise _Bad("the target is not ASCII") from error
-    if any(ord(c) <= 32 or c in "\\\x7f" for c in target):
-        raise _Bad("the target holds blanks, controls or backslashes")
-    if request.method == b"CONNECT":
-        host, port = _authority(target, 0)
-        path = b""
-    else:
-        if not target.lower().startswith("http://"):
-            raise _Bad("only http:// in absolute form and CONNECT pass here")
-        parts = urlsplit(target)
-        host, port = _authority(parts.netloc, 80)
-        path = request.target[len("http://") + len(parts.netloc) :].partition(b"#")[0]
-        path = path if path.startswith(b"/") else b"/" + path
-    hosts = [value for name, value in request.headers if name == b"host"]
-    for value in hosts:
-        try:
-            stated = _authority(value.decode("ascii"), 443 if request.method == b"CONNECT" else 80)
-        except (UnicodeDecodeError, _Bad) as error:
-            raise _Bad("the Host header cannot be read", host) from error
-        # For CONNECT many clients leave the port out of Host; the name must agree in any case.
-        if _same(stated[0]) != _same(host) or (request.method != b"CONNECT" and stated[1] != port):
-            raise _Bad("the Host header names another host than the request", host)
-    return host, port, path
-
-
-def _authority(text: str, default_port: int) -> tuple[str, int]:
-    if "@" in text:
-        raise _Bad("user information in the authority")
-    if text.startswith("["):
-        host, bracket, rest = text[1:].partition("]")
-        if not bracket or (rest and not rest.startswith(":")):
-            raise _Bad("the authority cannot be read")
-        port_text = rest[1:]
-    else:
-        host, _, port_text = text.partition(":")
-        rest = ":" if ":" in text else ""
-    if not host or (rest and not port_text) or (not rest and not default_port):
-        raise _Bad("the authority needs a host and a port")
-    if not port_text:
-        return host, default_port
-    if not (port_text.isascii() and port_text.isdigit() and len(port_text) <= 5 and 0 < int(port_text) < 65536):
-        raise _Bad("not a port")
-    return host, int(port_text)
-
-
-def _same(host: str) -> str:
-    return host.lower().removesuffix(".")
-
-
-def _end_to_end(headers: h11._headers.Headers) -> list[tuple[bytes, bytes]]:
-    """Headers without hop-by-hop ones, those a Connection header names included."""
-    dropped = set(_HOP_BY_HOP)
-    for name, value in headers:
-        if name == b"connection":
-            dropped |= {token.strip().lower() for token in value.split(b",")} - {b"host", b"content-length"}
-    return [(name, value) for name, value in headers.raw_items() if name.lower() not in dropped]
-
-
-def _path_only(target: bytes) -> str:
-    """The path for the log: a query may carry a secret, so it is left out."""
-    return (urlsplit(target.decode("ascii", "replace")).path or "/")[:512]
 
 
 def _refusal(ruling: Ruling) -> str:
