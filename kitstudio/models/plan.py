@@ -55,7 +55,7 @@ def plan_set(
     """
     return _Planning(
         document,
-        tuple({member.reference: member for member in members}.values()),
+        tuple({member.reference: member for member in members if member.reference}.values()),
         secrets or {},
         set_args or {},
         choices or {},

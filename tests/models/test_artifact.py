@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from sets import kit
 
 from kitstudio.models.accounts import Account, resolve_user
 from kitstudio.models.annotations import BuiltBy, kit_annotations
@@ -15,6 +14,7 @@ from kitstudio.models.artifact_tree import Node, NodeType, Tree
 from kitstudio.models.artifact_view import LaunchConfig, Verdict, View
 from kitstudio.models.canonical import encode
 from kitstudio.models.descriptor import Descriptor
+from tests.models.sets import kit
 
 FILE, FOLDER = Node(NodeType.FILE, 0o644), Node(NodeType.FOLDER)
 ROOT = "/usr/share/sandbox/kit/acme"

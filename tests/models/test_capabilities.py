@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from configs import CREDENTIAL, NETWORK, SSH, request
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from kitstudio.models.descriptor import Capability, Descriptor, JsonValue
 from kitstudio.models.review import grants
 from kitstudio.models.validate import Form, validate_descriptor
 from kitstudio.models.weights import Weight
+from tests.models.configs import CREDENTIAL, NETWORK, SSH, request
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

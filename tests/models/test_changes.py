@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from configs import REQUESTS
 from hypothesis import given
-from sets import allow, base, member, plan
 
 from kitstudio.models import lock as locks
 from kitstudio.models.changes import judge, kit_side
@@ -14,6 +12,8 @@ from kitstudio.models.plan import Member, Plan
 from kitstudio.models.review import Review
 from kitstudio.models.surface import diff_widenings, project_entries
 from kitstudio.models.weights import Weight
+from tests.models.configs import REQUESTS
+from tests.models.sets import allow, base, member, plan
 
 
 def granted(*members: Member) -> Lock:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from sets import allow, base, member, plan
 
 from kitstudio.models import lock as locks
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.lock import Answer
 from kitstudio.models.plan import Plan
+from tests.models.sets import allow, base, member, plan
 
 SECRET = {("demo.invalid/base:1.0.0", "token"): "hunter2"}
 WITH_TOKEN = "args: {token: {required: true, env: TOKEN}, team: {default: alpha}}\n" + allow("a.example")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from sets import CLAIMED, allow, base, member, plan, set_of
-
 from kitstudio.models.plan import Member, Offer, Plan, ProblemKind, RemedyKind, plan_set
+from tests.models.sets import CLAIMED, allow, base, member, plan, set_of
 
 
 def kinds(made: Plan) -> list[ProblemKind]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from configs import request
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kitstudio.models.descriptor import Capability, CapabilityGroup, CapabilityItem, Descriptor
 from kitstudio.models.selection import Decision, select, supported_types
+from tests.models.configs import request
 
 TYPES = ["port@1", "git-identity@1", "kit-registry@1", "long-running@1"]
 

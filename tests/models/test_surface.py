@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from configs import REQUESTS, request
 from hypothesis import given
 
 from kitstudio.models import surface as surfaces
@@ -12,6 +11,7 @@ from kitstudio.models.descriptor import Capability
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.review import grants
 from kitstudio.models.surface import CATEGORIES, SURFACE_FIELDS, Surface, Widening, diff_widenings, project_entries
+from tests.models.configs import REQUESTS, request
 
 
 @given(REQUESTS)
