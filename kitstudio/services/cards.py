@@ -17,6 +17,7 @@ from kitstudio.models.validate import Form, validate
 from kitstudio.registry.reference import DEMO, HUB, LOCAL, Reference
 from kitstudio.registry.source import Artifact, ArtifactKind
 from kitstudio.services.catalog_values import CardKind, KitCard, VersionRow
+from kitstudio.services.composition import is_local
 from kitstudio.services.readable import readable
 
 _TITLE = "org.opencontainers.image.title"
@@ -113,7 +114,9 @@ def card(source: str, artifact: Artifact, reading: Reading, *, verified: bool = 
     notes = {**artifact.manifest.annotations, **(artifact.index.annotations if artifact.index else {})}
     made = KitCard(
         source=source,
-        reference=str(reference.with_tag(reference.tag)) if reference.tag else str(reference),
+        reference=str(
+            reference.with_tag(reference.tag) if reference.tag and not is_local(str(reference)) else reference
+        ),
         repository=reference.name,
         kind=CardKind.V2 if artifact.kind is ArtifactKind.V2_KIT else CardKind.IMAGE,
         display_name=notes.get(_TITLE) or last_segment(reference),

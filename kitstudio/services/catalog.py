@@ -229,7 +229,7 @@ class Catalog:
                 self._offers[card.reference] = Offer(
                     card.reference, card.version, reading.descriptor.provides, card.kind.value
                 )
-        except RegistryError as error:
+        except KitStudioError as error:
             card = view.failed_card(known, error)
         finally:
             self._wanted.discard(repository)

@@ -133,6 +133,8 @@ class Composer:
         text = reference.strip()
         exact = self._ground.exact(text)
         if exact is not None:
+            if is_local(exact.name) and exact.tag:
+                return self._list(str(exact.with_tag(exact.tag)), exact.digest)
             return self._list(str(exact))
         self._failed.pop(text, None)
         self._pending[text] = loading_member(text)

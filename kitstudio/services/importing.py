@@ -32,6 +32,9 @@ from kitstudio.services import cards
 from kitstudio.services.composition import is_set
 
 _RECIPES = ("Dockerfile", "kit.dockerfile")
+UNVERSIONED = "local"
+"""The tag of a local Kit that states no version."""
+
 MAX_BODY = 1_048_576
 """Bytes of an agent-context file taken along."""
 
@@ -59,13 +62,13 @@ async def import_layout(source: LayoutSource, location: LayoutLocation, blobs: P
     version = found.tag
     if not version:
         stated = decode(artifact.descriptor_text, name=str(found)).descriptor.version
-        version = stated if is_tag(stated) else "local"
+        version = stated if is_tag(stated) else UNVERSIONED
     reference = Reference(LOCAL, cards.last_segment(found), version)
     return reference, await copy(source, found, LayoutDestination(blobs, str(reference)))
 
 
 def _build(stop: Stop, title: str, file: Path, descriptor: Descriptor, blobs: Path) -> tuple[Reference, str]:
-    name = _slug(title)
+    name = slug(title)
     with tempfile.TemporaryDirectory(prefix="kitstudio-") as folder:
         source = Path(folder)
         (source / "kit.yaml").write_text(encode(descriptor), encoding="utf-8")
@@ -78,7 +81,7 @@ def _build(stop: Stop, title: str, file: Path, descriptor: Descriptor, blobs: Pa
             epoch=0,
             default_platform=host_platform(),
         )
-    version = descriptor.version if is_tag(descriptor.version) else "local"
+    version = descriptor.version if is_tag(descriptor.version) else UNVERSIONED
     reference = Reference(LOCAL, name, version)
     LayoutWriter(blobs).add(str(reference), image)
     return reference, image.digest
@@ -134,6 +137,6 @@ def _copy_bodies(descriptor: Descriptor, source: Path, target: Path) -> None:
         shutil.copyfile(body, target / inner)
 
 
-def _slug(name: str) -> str:
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return slug or "kit"
+def slug(name: str) -> str:
+    """A name as a repository may spell it."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "kit"

@@ -127,11 +127,7 @@ class Places:
         if isinstance(location, FolderLocation):
             if (location.path / "oci-layout").exists():
                 return self.layout(location.path)
-            raise RegistryError(
-                "This folder is not an OCI image layout.",
-                where=str(location.path),
-                remedy="Add a Kit folder to a set instead; a source is a registry or an OCI layout.",
-            )
+            return self._folder(location.path)
         if location.tag or location.digest:
             raise RegistryError(
                 "A source has no tag.", where=text, remedy="Name a host, a namespace or a repository: host/namespace."
@@ -148,6 +144,19 @@ class Places:
             name = f"oci:{path}"
             self._layouts[path] = Place(name, name, path.name, SourceKind.LAYOUT, LayoutSource(path))
         return self._layouts[path]
+
+    def _folder(self, path: Path) -> Place:
+        from kitstudio.services.folders import FolderSource
+
+        if not path.is_dir():
+            raise RegistryError(
+                "This is not a folder.",
+                where=str(path),
+                remedy="A source is a registry, an OCI layout or a folder with Kits; a single file is added to a set.",
+            )
+        assert isinstance(self.local.source, LayoutSource)
+        source = FolderSource(path, self.local.source)
+        return Place(str(path), str(path), path.name, SourceKind.FOLDER, source)
 
     def of(self, reference: Reference) -> Place:
         """The place a reference belongs to."""

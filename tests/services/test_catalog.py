@@ -107,6 +107,41 @@ async def test_a_card_of_a_layout_leads_back_to_that_layout(studio: Studio, tmp_
     assert details.artifact.digest == card.digest
 
 
+def _folder(root: Path, name: str, text: str = 'schemaVersion: "3"\nkind: mixin\nversion: 1.0.0\n') -> Path:
+    (root / name).mkdir(parents=True)
+    (root / name / "kit.yaml").write_text(text)
+    return root / name
+
+
+async def test_a_folder_of_kit_folders_is_a_source(studio: Studio, tmp_path: Path) -> None:
+    _folder(tmp_path / "kits", "One Kit")
+    _folder(tmp_path / "kits", "two")
+    (_folder(tmp_path / "kits", "built") / "Dockerfile").write_text("FROM scratch\n")
+    (tmp_path / "kits" / "empty").mkdir()
+    info = await studio.catalog.add_source(str(tmp_path / "kits"))
+    assert (info.kind, info.count) == (SourceKind.FOLDER, 3)
+    cards = {card.repository: card for card in studio.catalog.cards() if card.source == info.id}
+    assert cards["local.invalid/one-kit"].kind is CardKind.MIXIN
+    built = cards["local.invalid/built"]
+    assert built.kind is CardKind.ERROR and built.error is not None and "Dockerfile" in built.error.what
+    details = await studio.catalog.details(cards["local.invalid/one-kit"].reference)
+    assert details.descriptor is not None and details.descriptor.version == "1.0.0"
+    studio.composer.add(cards["local.invalid/two"].reference)
+    value = await studio.composer.settled()
+    assert value.descriptor is not None
+    assert value.descriptor.kits[0].ref == "local.invalid/two:1.0.0"
+    assert value.descriptor.kits[0].digest == cards["local.invalid/two"].digest
+
+
+async def test_one_kit_folder_is_a_source_and_is_read_again(studio: Studio, tmp_path: Path) -> None:
+    folder = _folder(tmp_path, "mine")
+    info = await studio.catalog.add_source(str(folder))
+    (folder / "kit.yaml").write_text('schemaVersion: "3"\nkind: mixin\nversion: 2.0.0\n')
+    await studio.catalog.refresh(info.id)
+    card = next(card for card in studio.catalog.cards() if card.source == info.id)
+    assert card.version == "2.0.0"
+
+
 async def test_the_demo_catalog_cannot_be_removed(studio: Studio) -> None:
     with pytest.raises(KitStudioError):
         await studio.catalog.remove_source("demo")
