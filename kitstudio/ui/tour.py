@@ -326,8 +326,9 @@ class Tour:
     async def _over_the_rail(self, data: QMimeData) -> None:
         """The drag rests on the composer's button until its page opens."""
         button = self.window.rail.buttons[PageName.COMPOSER]
-        opened = lambda: self.window.page is PageName.COMPOSER  # noqa: E731
-        await self.guide.rest(data, button, opened, "the composer opens under the drag")
+        await self.guide.rest(
+            data, button, lambda: self.window.page is PageName.COMPOSER, "the composer opens under the drag"
+        )
 
     async def _settled(self) -> None:
         async with asyncio.timeout(60):
