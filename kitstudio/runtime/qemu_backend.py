@@ -80,9 +80,7 @@ class QemuBackend:
         name = check_name(options.name)
         refuse_unclaimed(approved)
         tell = _teller(progress)
-        tell(LaunchPhase.PULL, "finding out what this computer can do", None)
-        accel = options.accel or (await self.acceleration())[0]
-        claiming = asyncio.ensure_future(asyncio.to_thread(claim, self._sandboxes, name, approved, options, accel))
+        claiming = asyncio.ensure_future(asyncio.to_thread(claim, self._sandboxes, name, approved, options))
         try:
             folder, lock = await asyncio.shield(claiming)
         except asyncio.CancelledError:
@@ -91,6 +89,8 @@ class QemuBackend:
             os.close(lock)
             raise
         try:
+            tell(LaunchPhase.PULL, "finding out what this computer can do", None)
+            accel = options.accel or (await self.acceleration())[0]
             prepared = await prepare(approved, options, accel, images, self._layers, tell)
             await self._lay_out(folder, approved, prepared)
             await create_disk(folder.upper, UPPER_MIB, "upper")

@@ -17,9 +17,7 @@ from kitstudio.runtime.state import Record, SandboxFolder, read_or_none
 _YOUNG_SECONDS = 60.0
 
 
-def claim(
-    sandboxes: Path, name: str, approved: ApprovedLock, options: LaunchOptions, accel: str
-) -> tuple[SandboxFolder, int]:
+def claim(sandboxes: Path, name: str, approved: ApprovedLock, options: LaunchOptions) -> tuple[SandboxFolder, int]:
     """The name, taken by one rename: whoever comes second finds it in use. Gives the folder and its held lock."""
     sandboxes.mkdir(parents=True, exist_ok=True, mode=0o700)
     made = SandboxFolder(sandboxes / f".new-{secrets.token_hex(6)}")
@@ -35,7 +33,7 @@ def claim(
                 lock_sha256=approved.sha256,
                 state=State.STARTING,
                 phase=LaunchPhase.PULL.value,
-                accel=accel,
+                accel=options.accel,
                 workspace=str(options.workspace or ""),
             )
         )

@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import runtime_sets
-
 from kitstudio.models.descriptor import Capability
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.backend import ImageLayer, KitImage
 from kitstudio.runtime.guest.image import BUSYBOX, default_folder
+from tests.runtime import runtime_sets
 
 APPLETS = "sh cat echo wget nc id env sleep ls mkdir touch chmod rm stat kill ps nslookup sync tr cut head true"
 PASSWD = b"root:x:0:0:root:/root:/bin/sh\nagent:x:1000:1000::/home/agent:/bin/sh\n"

@@ -5,11 +5,10 @@ import sys
 import time
 from pathlib import Path
 
-from busybox_kits import Shelf, floor
-from runtime_sets import capability
-
 from kitstudio.runtime.backend import LaunchOptions, LaunchPhase, Progress
 from kitstudio.runtime.qemu_backend import QemuBackend
+from tests.runtime.busybox_kits import Shelf, floor
+from tests.runtime.runtime_sets import capability
 
 
 async def main(home: Path, phase: LaunchPhase) -> None:

@@ -1,9 +1,9 @@
 """Users of an image (sbx@1, duty 4)."""
 
 import pytest
-from runtime_sets import GROUP, PASSWD
 
 from kitstudio.runtime.accounts import ROOT, default_account, resolve_account
+from tests.runtime.runtime_sets import GROUP, PASSWD
 
 
 def test_a_name_brings_uid_gid_home_and_groups() -> None:

@@ -1,12 +1,12 @@
 """The launch contract of §10."""
 
 import pytest
-from runtime_sets import GROUP, PASSWD, approve, capability, inventory, kit
 
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.assemble import AssembledKit, Contract, assemble, session_env, show
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.runtime.workdir_layer import missing_folders
+from tests.runtime.runtime_sets import GROUP, PASSWD, approve, capability, inventory, kit
 
 FLOOR = {"bin": "l:usr/bin", "usr": "d", "usr/bin": "d", "usr/bin/sh": "f", "usr/bin/bash": "f"}
 ACCOUNTS = {"etc/passwd": PASSWD, "etc/group": GROUP}

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from runtime_sets import approve, capability
 
 from kitstudio.runtime.accounts import Account
 from kitstudio.runtime.assemble import Contract
@@ -14,6 +13,7 @@ from kitstudio.runtime.codec import from_json, to_json
 from kitstudio.runtime.launch import LaunchPlan
 from kitstudio.runtime.policy import build_policy, policy_rules
 from kitstudio.runtime.state import Process, Record
+from tests.runtime.runtime_sets import approve, capability
 
 
 def plan() -> LaunchPlan:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from fakes import make_folder
-from runtime_sets import approve, capability
 
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime import state
 from kitstudio.runtime.backend import ImageLayer, ImageProvider, KitImage, LaunchOptions, SandboxError, State
 from kitstudio.runtime.qemu_backend import QemuBackend
 from kitstudio.runtime.state import Record, SandboxFolder
+from tests.runtime.fakes import make_folder
+from tests.runtime.runtime_sets import approve, capability
 
 
 def process(code: str) -> subprocess.Popen[bytes]:

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from busybox_kits import FOLDER, Entry, Shelf, floor
-from runtime_sets import capability
 
 from kitstudio.models.descriptor import Capability, JsonValue
 from kitstudio.runtime import state
@@ -20,6 +18,8 @@ from kitstudio.runtime.backend import LaunchOptions, LaunchPhase, Progress, Sand
 from kitstudio.runtime.guest.image import find_guest_image
 from kitstudio.runtime.qemu_backend import QemuBackend
 from kitstudio.runtime.state import SandboxFolder
+from tests.runtime.busybox_kits import FOLDER, Entry, Shelf, floor
+from tests.runtime.runtime_sets import capability
 
 
 def _unable() -> str:
@@ -302,6 +302,10 @@ async def test_the_hosts_own_services_need_their_exact_entry(tmp_path: Path) -> 
             assert "hello" not in await b.sh(f"{ask} http://host.docker.internal:{b.port + 1}/")
             assert "hello" not in await b.sh(f"{ask} http://10.0.2.2:{b.port}/")
             assert "hello" not in await b.sh(f"{ask} http://localhost:{b.port}/")
+        for target in ("127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "LOCALHOST.", "2130706433"):
+            ask = f"printf 'CONNECT {target}:{b.port} HTTP/1.1\\r\\nHost: {target}:{b.port}\\r\\n\\r\\n'"
+            assert "403" in await b.sh(f"{ask} | nc 127.0.0.1 3128", user="root")
+        assert len(b.asked) == 2
 
 
 async def test_two_sandboxes_share_neither_hosts_nor_ports_and_any_window_may_use_them(tmp_path: Path) -> None:
@@ -345,7 +349,8 @@ async def test_a_guest_that_crashes_is_said_to_have_and_its_log_is_kept(tmp_path
 async def test_a_program_killed_during_create_leaves_nothing(tmp_path: Path, phase: LaunchPhase) -> None:
     async with bench(tmp_path) as b:
         creator = await asyncio.create_subprocess_exec(
-            sys.executable, str(Path(__file__).with_name("create_and_wait.py")), str(tmp_path), phase.value,
+            sys.executable, "-m", "tests.runtime.create_and_wait", str(tmp_path), phase.value,
+            cwd=Path(__file__).parents[2],
             stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert creator.stdout is not None

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from fakes import FakeGuest, FakeMachine, make_folder, make_guest_image
 
 from kitstudio.runtime import control, sessions, state
 from kitstudio.runtime.backend import ExecResult, HookRun, SandboxError, State
@@ -18,6 +17,7 @@ from kitstudio.runtime.proxy.log import read_decisions
 from kitstudio.runtime.qemu.machine import Exit
 from kitstudio.runtime.state import SandboxFolder
 from kitstudio.runtime.supervisor import Parts, Supervisor
+from tests.runtime.fakes import FakeGuest, FakeMachine, make_folder, make_guest_image
 
 
 def hook(phase: str, command: str, index: int = 0, **more: Any) -> Hook:

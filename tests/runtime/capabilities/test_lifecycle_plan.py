@@ -1,13 +1,13 @@
 """lifecycle@1, resources@1 and agent-context@1 as plans."""
 
 import pytest
-from runtime_sets import approve, capability
 
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.runtime.capabilities.agent_context import BEGIN, END, plan_profile, render_profile
 from kitstudio.runtime.capabilities.lifecycle import plan_lifecycle
 from kitstudio.runtime.capabilities.resources import Host, parse_size, size_machine
+from tests.runtime.runtime_sets import approve, capability
 
 HOST = Host(memory=8192, cpus=4)
 

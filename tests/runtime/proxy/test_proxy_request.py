@@ -9,7 +9,34 @@ from hypothesis import strategies as st
 
 from kitstudio.runtime.proxy.request import Unacceptable, destination, path_only
 
-_WORDS = ["http://", "HTTP://", "http:/", "[", "]", "::1", "a.test", "b.test", ":", "@", "/", "//", "?", "#", "\\", "%2f", "80", "0", "99999", "-1", "+8", ".", "..", "x", "é", ";"]
+_WORDS = [
+    "http://",
+    "HTTP://",
+    "http:/",
+    "[",
+    "]",
+    "::1",
+    "a.test",
+    "b.test",
+    ":",
+    "@",
+    "/",
+    "//",
+    "?",
+    "#",
+    "\\",
+    "%2f",
+    "80",
+    "0",
+    "99999",
+    "-1",
+    "+8",
+    ".",
+    "..",
+    "x",
+    "é",
+    ";",
+]
 PIECES = st.lists(st.sampled_from([*_WORDS, " ", "\x7f"]), max_size=8).map("".join)
 
 

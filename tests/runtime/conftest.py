@@ -1,1 +1,0 @@
-"""Makes the builders beside this file importable from the folders below it."""
