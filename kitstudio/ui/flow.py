@@ -83,7 +83,9 @@ class ScrollContent(QWidget):
     """What a scroll area holds: as high as its layout needs at the width it gets, not more."""
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(super().minimumSizeHint().width(), 0)
+        wanted = super().minimumSizeHint()
+        layout = self.layout()
+        return QSize(wanted.width(), 0) if layout is not None and layout.hasHeightForWidth() else wanted
 
 
 def _fit(item: QLayoutItem, width: int) -> QSize:

@@ -1,13 +1,39 @@
-"""Tables of the Sandboxes page: dressed alike, rows as high as the text wants."""
+"""Tables of the pages: dressed alike, rows as high as the text wants."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractTableModel, Qt
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 
-from kitstudio.ui.theme import Theme
+from kitstudio.ui.theme import Theme, Token
+
+
+class TintDelegate(QStyledItemDelegate):
+    """A selected row is tinted and keeps the colours of its words and icons."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.theme = theme
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        plain = QStyleOptionViewItem(option)
+        if plain.state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(plain.rect, self.theme.colour(Token.ACCENT_TINT))
+            plain.state &= ~(QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_HasFocus)
+        super().paint(painter, plain, index)
 
 
 def dressed_table(
@@ -18,6 +44,7 @@ def dressed_table(
     table.setObjectName(object_name)
     table.setAccessibleName(name)
     table.setModel(model)
+    table.setItemDelegate(TintDelegate(theme, table))
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
     table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

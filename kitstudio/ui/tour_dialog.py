@@ -45,3 +45,4 @@ class TourDialog(QDialog):
         body.addSpacing(theme.px(8))
         body.addLayout(row(None, pictures, close))
         self.setLayout(body)
+        close.setFocus()

@@ -7,10 +7,8 @@ from pathlib import Path
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QFileDialog,
     QHBoxLayout,
-    QHeaderView,
     QListView,
     QSplitter,
     QStackedWidget,
@@ -18,7 +16,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTabBar,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -34,6 +31,7 @@ from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.page import Page
+from kitstudio.ui.tables import dressed_table
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets import painters
@@ -269,26 +267,11 @@ class _HistoryPane(QWidget):
         self.model = HistoryModel(theme, self)
         self.search = SearchField(theme, tr("Filter by set, title or person"), tr("Filter the history"))
         self.search.setObjectName("historyFilter")
+        self.search.setMinimumWidth(theme.px(280))
         self.search.setMaximumWidth(theme.px(320))
         choices = (("all", tr("All"), ""), ("approved", tr("Approved"), ""), ("kept", tr("Kept"), ""))
         self.filter = Segmented(theme, (*choices, ("silent", tr("Silent"), "")), tr("Decisions"))
-        self.table = QTableView()
-        self.table.setObjectName("historyTable")
-        self.table.setAccessibleName(tr("Decisions"))
-        self.table.setModel(self.model)
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(theme.px(32))
-        header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        for index, width in enumerate((110, 200, 150, 0, 110)):
-            if width:
-                self.table.setColumnWidth(index, theme.px(width))
-            else:
-                header.setSectionResizeMode(index, QHeaderView.ResizeMode.Stretch)
+        self.table = dressed_table(theme, self.model, (110, 220, 150, 0, 110), tr("Decisions"), "historyTable")
         self.record = RecordView(theme)
         self.record.export_wanted.connect(self.export_wanted)
         self._empty = StateView(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
@@ -26,6 +28,7 @@ class Facet:
     fits: Callable[[KitCard], bool]
 
 
+@cache
 def facets() -> tuple[Facet, ...]:
     """Every facet, in the order shown."""
     kinds = (
@@ -52,18 +55,43 @@ def facets() -> tuple[Facet, ...]:
     )
 
 
-def narrow(cards: Sequence[KitCard], chosen: frozenset[str], source: str = "") -> tuple[KitCard, ...]:
-    """Cards of ``source`` (all if empty) that fit the chosen facets."""
-    sections: dict[str, list[Facet]] = {}
-    for facet in facets():
-        if facet.key in chosen:
-            sections.setdefault(facet.section, []).append(facet)
-    return tuple(
-        card
-        for card in cards
-        if (not source or card.source == source)
-        and all(any(facet.fits(card) for facet in section) for section in sections.values())
-    )
+class FacetIndex:
+    """Which facets each card fits, worked out once per card: ten thousand cards are counted within a frame."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[KitCard, frozenset[str]]] = {}
+
+    def keys(self, card: KitCard) -> frozenset[str]:
+        """Facets of a card. Cards are values; the index keeps the one it knows, so its identity stays its own."""
+        found = self._known.get(id(card))
+        if found is None or found[0] is not card:
+            found = (card, frozenset(facet.key for facet in facets() if facet.fits(card)))
+            self._known[id(card)] = found
+        return found[1]
+
+    def forget(self, cards: Sequence[KitCard]) -> None:
+        """Keep only these."""
+        if len(self._known) > 2 * len(cards) + 1000:
+            self._known = {id(card): (card, self.keys(card)) for card in cards}
+
+    def counts(self, cards: Sequence[KitCard]) -> Counter[str]:
+        """How many of the cards fit each facet."""
+        found: Counter[str] = Counter()
+        for keys, times in Counter(self.keys(card) for card in cards).items():
+            for key in keys:
+                found[key] += times
+        return found
+
+    def narrow(self, cards: Sequence[KitCard], chosen: frozenset[str], source: str = "") -> tuple[KitCard, ...]:
+        """Cards of ``source`` (all if empty) that fit the chosen facets."""
+        of_source = tuple(card for card in cards if card.source == source) if source else tuple(cards)
+        sections: dict[str, set[str]] = {}
+        for facet in facets():
+            if facet.key in chosen:
+                sections.setdefault(facet.section, set()).add(facet.key)
+        for section in sections.values():
+            of_source = tuple(card for card in of_source if not section.isdisjoint(self.keys(card)))
+        return of_source
 
 
 class FacetPane(QWidget):
@@ -73,6 +101,7 @@ class FacetPane(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.index = FacetIndex()
         self._boxes: dict[str, QCheckBox] = {}
         self._counts: dict[str, QLabel] = {}
         layout = QVBoxLayout(self)
@@ -108,9 +137,10 @@ class FacetPane(QWidget):
         self.changed.emit()
 
     def show_counts(self, cards: Sequence[KitCard]) -> None:
-        """How many of ``cards`` each facet stands for; facets without any are hidden unless ticked."""
+        """How many of ``cards`` each facet stands for; a facet without any cannot be ticked."""
+        counts = self.index.counts(cards)
         for facet in facets():
-            count = sum(1 for card in cards if facet.fits(card))
+            count = counts[facet.key]
             box, label = self._boxes[facet.key], self._counts[facet.key]
             label.setText(number(count))
             box.setAccessibleName(f"{facet.label}, {number(count)}")

@@ -23,7 +23,7 @@ from kitstudio.services.catalog import CardKind, KitCard, SourceInfo, SourceKind
 from kitstudio.ui.catalog.add_source import AddSourceDialog
 from kitstudio.ui.catalog.cards import CardColumn, CardDelegate, CardModel, CardRole
 from kitstudio.ui.catalog.drag_handle import start_drag
-from kitstudio.ui.catalog.facets import FacetPane, narrow
+from kitstudio.ui.catalog.facets import FacetPane
 from kitstudio.ui.catalog.kit_page import KitPage
 from kitstudio.ui.catalog.sources import SourceDelegate, SourceModel
 from kitstudio.ui.fonts import Type
@@ -52,6 +52,8 @@ MIDDLE = 400
 NARROWEST = 200 + MIDDLE + 440
 TYPING = 60
 """Milliseconds after the last key before the list is searched again."""
+DRAWING = 40
+"""Milliseconds over which changes of the catalog are drawn as one."""
 LOOKED_AT = 150
 """Milliseconds between asking for the manifests of visible cards."""
 
@@ -91,9 +93,9 @@ class CatalogPage(Page):
         self._typing.timeout.connect(self._draw)
         self._looking = QTimer(self, singleShot=True, interval=LOOKED_AT)
         self._looking.timeout.connect(self._ask_wanted)
-        self._drawing = QTimer(self, singleShot=True, interval=0)
+        self._drawing = QTimer(self, singleShot=True, interval=DRAWING)
         self._drawing.timeout.connect(self._draw)
-        self.destroyed.connect(studio.catalog.changed.subscribe(lambda _: self._drawing.start()))
+        self.destroyed.connect(studio.catalog.changed.subscribe(self._catalog_changed))
         navigator.open_kit.connect(self.open_kit)
         theme.changed.connect(self._arrange)
         self._draw()
@@ -106,6 +108,10 @@ class CatalogPage(Page):
         self._opened = True
         await self.studio.catalog.refresh()
         self._draw()
+
+    def _catalog_changed(self, _: None) -> None:
+        if not self._drawing.isActive():
+            self._drawing.start()
 
     def search(self, text: str) -> None:
         """Filter the list as the person types."""
@@ -264,10 +270,12 @@ class CatalogPage(Page):
         self._fit_sources()
         source = self._source()
         everything = catalog.cards()
-        of_source = narrow(everything, frozenset(), source.id if source else "")
+        index = self.facets.index
+        index.forget(everything)
+        of_source = index.narrow(everything, frozenset(), source.id if source else "")
         found = catalog.search(self._query, of_source) if self._query.strip() else of_source
         self.facets.show_counts(found)
-        shown = narrow(found, self.facets.chosen())
+        shown = index.narrow(found, self.facets.chosen())
         if self._sort == "name" or not self._query.strip():
             shown = tuple(sorted(shown, key=lambda card: (card.display_name or card.repository).casefold()))
         self.model.show_cards(shown)

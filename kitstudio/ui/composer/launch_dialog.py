@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QFileDialog, QFormLayout, QLineEdit, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QFormLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from kitstudio.runtime.backend import LaunchOptions
 from kitstudio.ui.fonts import Type
@@ -42,18 +42,16 @@ class LaunchDialog(QDialog):
         self.workspace.setPlaceholderText(tr("None: the sandbox keeps its files to itself"))
         browse = button(theme, tr("Choose…"), "folder", name="launchBrowse")
         browse.clicked.connect(self._browse)
-        self.memory = QSpinBox()
-        self.memory.setObjectName("launchMemory")
-        self.memory.setAccessibleName(tr("Memory in MiB"))
-        self.memory.setRange(0, 262_144)
-        self.memory.setSingleStep(512)
-        self.memory.setSuffix(" MiB")
-        self.memory.setSpecialValueText(tr("As the set asks, or the default"))
-        self.cpus = QSpinBox()
-        self.cpus.setObjectName("launchCpus")
-        self.cpus.setAccessibleName(tr("Processors"))
-        self.cpus.setRange(0, 64)
-        self.cpus.setSpecialValueText(tr("As the set asks, or the default"))
+        self.memory = _choices(
+            "launchMemory",
+            tr("Memory"),
+            [(0, tr("As the set asks, or the default"))] + [(n * 1024, f"{n} GiB") for n in (1, 2, 4, 8, 16, 32)],
+        )
+        self.cpus = _choices(
+            "launchCpus",
+            tr("Processors"),
+            [(0, tr("As the set asks, or the default"))] + [(n, str(n)) for n in (1, 2, 4, 8, 16)],
+        )
         form = QFormLayout()
         form.setHorizontalSpacing(theme.px(16))
         form.setVerticalSpacing(theme.px(10))
@@ -67,7 +65,9 @@ class LaunchDialog(QDialog):
             (tr("Memory"), self.memory),
             (tr("Processors"), self.cpus),
         ):
-            form.addRow(text_label(label), field)
+            words = text_label(label)
+            words.setMinimumHeight(theme.px(32))
+            form.addRow(words, field)
         self._wrong_icon = Icon(theme, "critical", 14, Token.CRITICAL)
         self._wrong = text_label("", Type.SMALL, "critical", wrap=True)
         wrong = row(self._wrong_icon, spacing=theme.px(6))
@@ -101,8 +101,8 @@ class LaunchDialog(QDialog):
         return LaunchOptions(
             self.name.text().strip(),
             Path(folder).expanduser() if folder else None,
-            self.memory.value(),
-            self.cpus.value(),
+            int(self.memory.currentData()),
+            int(self.cpus.currentData()),
         )
 
     def _judge(self) -> None:
@@ -129,6 +129,16 @@ class LaunchDialog(QDialog):
     def _go(self) -> None:
         self.chosen.emit(self.options())
         self.accept()
+
+
+def _choices(object_name: str, name: str, choices: Sequence[tuple[int, str]]) -> QComboBox:
+    combo = QComboBox()
+    combo.setObjectName(object_name)
+    combo.setAccessibleName(name)
+    for value, words in choices:
+        combo.addItem(words, value)
+    combo.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    return combo
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

@@ -14,7 +14,7 @@ from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.runtime.backend import SandboxStatus, State, Terminal
+from kitstudio.runtime.backend import SandboxError, SandboxStatus, State, Terminal
 from kitstudio.services.app import Studio
 from kitstudio.services.jobs import Job, JobState, JobView
 from kitstudio.ui.ending import end_with_window
@@ -301,8 +301,10 @@ class SandboxesPage(Page):
     async def _load(self, name: str, tab: int) -> None:
         sandboxes = self.studio.sandboxes
         if sandboxes.launching(name) is not None:
-            if any(status.name == name for status in sandboxes.list()):
+            try:
                 self.launch.show_hooks(await sandboxes.hooks(name))
+            except SandboxError:
+                self.launch.show_hooks(())  # there is nothing to ask before the machine exists
             return
         number = self.model.row_of(name)
         if number < 0:
@@ -323,8 +325,7 @@ class SandboxesPage(Page):
 
     async def _learn_acceleration(self) -> None:
         kind, why = await self.studio.sandboxes.acceleration()
-        words = acceleration_text(kind)
-        self._acceleration = f"{words} ({visible(why)})" if kind != "kvm" and why else words
+        self._acceleration = visible(why) if kind != "kvm" and why else acceleration_text(kind)
         self._say_status(self._rows())
 
     # Actions

@@ -18,6 +18,13 @@ from kitstudio.ui.widgets.basic import button, holder, line, row, set_ground, te
 from kitstudio.ui.widgets.text import tr
 
 _MAX_DETAIL = 200_000
+_WORDS = {
+    "effective": "Effective descriptor",
+    "qemu": "QEMU command line",
+    "lock": "Lock",
+    "folder": "Folder",
+    "console": "Console log",
+}
 
 
 class LogView(QWidget):
@@ -73,7 +80,8 @@ class DetailsView(QScrollArea):
             layout.addWidget(text_label(tr("Left out, because this version does not enforce it"), Type.NAME))
             words = ", ".join(claim(item, 80) for item in status.skipped)
             layout.addWidget(text_label(words, ink="secondary", wrap=True))
-        for name, value in details.items():
+        for key, value in details.items():
+            name = tr(_WORDS[key]) if key in _WORDS else key
             layout.addSpacing(theme.px(6))
             copy = button(theme, tr("Copy"), "copy", "link")
             copy.setAccessibleName(tr("Copy {name}").format(name=name))
