@@ -187,7 +187,7 @@ static void serve(int port)
             return;
         if (to_guest.start < to_guest.end && drain(&to_guest, server_fd) < 0)
             return;
-        if (watched[1].revents & (POLLIN | POLLHUP) && to_host.end < BUFFER && fill(&to_host, server_fd) < 0) {
+        if (watched[1].revents & (POLLIN | POLLHUP) && fill(&to_host, server_fd) < 0) {
             while (drain(&to_host, port) > 0)
                 ;
             return;
