@@ -165,14 +165,17 @@ def test_a_kit_dragged_from_the_catalog_is_added_and_highlighted(run: Run, theme
 @needs_demo
 def test_a_set_file_dropped_on_an_empty_page_opens(run: Run, theme: Theme, tmp_path: Path) -> None:
     async def work() -> None:
-        text = f"schemaVersion: '3'\nkind: set\ndisplayName: Team\n# mine\nkits:\n  - {HELLO}\n"
+        text = f"schemaVersion: '3'\nkind: set\ndisplayName: Team\n# mine\nkits:\n  - ref: {HELLO}\n"
         file = tmp_path / "team.yaml"
         file.write_text(text)
         async with stage_on(tmp_path / "home", theme) as stage:
             mime = QMimeData()
             mime.setUrls([QUrl.fromLocalFile(str(file))])
-            place, buttons, keys = QPointF(300, 300), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-            QApplication.sendEvent(stage.page, QDropEvent(place, Qt.DropAction.CopyAction, mime, buttons, keys))
+            place, buttons, keys = QPoint(300, 300), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+            enter = QDragEnterEvent(place, Qt.DropAction.CopyAction, mime, buttons, keys)
+            QApplication.sendEvent(stage.page, enter)
+            drop = QDropEvent(QPointF(place), Qt.DropAction.CopyAction, mime, buttons, keys)
+            QApplication.sendEvent(stage.page, drop)
             await until(lambda: stage.names() == ["hello"])
             assert stage.page.title() == "team.yaml" and not stage.page.steps.canUndo()
 
