@@ -185,7 +185,9 @@ class _Planning:
         """Each Kit's effective declarations, all of them, before selection."""
         found: dict[str, Descriptor] = {}
         parts = [(member.reference, member.descriptor) for member in known]
-        for reference, descriptor in (*parts, (OWN, own)):
+        # A set may ask for what only a workload may: its kind is derived from its Kits (§3.4).
+        whole = None if own is None else _wholes.get(own, None, lambda: replace(own, kind=Kind.WORKLOAD.value))
+        for reference, descriptor in (*parts, (OWN, whole)):
             if descriptor is None or reference not in settled.values:
                 continue
             made, faults = prepare(descriptor, settled.values[reference], environment)
@@ -196,7 +198,7 @@ class _Planning:
                 detail = _told(faults)
                 self.problems.append(Problem(ProblemKind.ARG, kits, "", message, detail))
             elif made is not None:
-                found[reference] = made
+                found[reference] = made if reference else _as_mixin(made)
         return found
 
     def _parts(
@@ -293,7 +295,13 @@ def _contribution(document: Descriptor) -> Descriptor:
     return replace(document, kind=Kind.MIXIN.value, kits=(), kits_stated=False, build="", dockerfile="")
 
 
+def _as_mixin(descriptor: Descriptor) -> Descriptor:
+    return _mixins.get(descriptor, None, lambda: replace(descriptor, kind=Kind.MIXIN.value))
+
+
 _owns: Remembered[Descriptor] = Remembered(64)
+_wholes: Remembered[Descriptor] = Remembered(64)
+_mixins: Remembered[Descriptor] = Remembered(64)
 
 
 def _of_members(problem: Problem) -> Problem:

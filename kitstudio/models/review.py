@@ -186,7 +186,7 @@ def union(rows: Iterable[Permission]) -> tuple[Permission, ...]:
             found[key] = row
         else:
             found[key] = replace(
-                held,
+                max(held, row, key=lambda told: told.weight),
                 askers=tuple(dict.fromkeys((*held.askers, *row.askers))),
                 optional=held.optional and row.optional,
             )

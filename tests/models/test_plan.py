@@ -261,3 +261,10 @@ def test_secrets_are_in_no_representation() -> None:
     )
     assert made.coherent
     assert "hunter2" not in repr(made)
+
+
+def test_a_set_may_ask_for_what_only_a_workload_may() -> None:
+    made = plan(base(), text="capabilities: [{type: com.docker.sandbox/sbx@1}]")
+    assert made.coherent
+    assert made.effective is not None
+    assert [entry.type for entry in made.effective.entries()] == ["com.docker.sandbox/sbx@1"]
