@@ -5,8 +5,9 @@ from __future__ import annotations
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.plan import Member, Problem, ProblemKind, Remedy, RemedyKind
 from kitstudio.registry.reference import parse
-from kitstudio.registry.source import Artifact, MissingPlatform
+from kitstudio.registry.source import Artifact, MissingPlatform, NotFound
 from kitstudio.services import cards
+from kitstudio.services.composition import is_local
 from kitstudio.services.places import Places
 
 
@@ -18,6 +19,8 @@ async def fetch_member(places: Places, reference: str, digest: str = "") -> Memb
         if digest:
             exact = exact.with_digest(digest)
         return member_of(reference, await located.place.source.artifact(exact))
+    except NotFound as error:
+        return Member(reference, digest, failure=failure(reference, _elsewhere(reference) or error))
     except KitStudioError as error:
         return Member(reference, digest, failure=failure(reference, error))
 
@@ -58,6 +61,17 @@ def failure(reference: str, error: KitStudioError) -> Problem:
 def loading_member(reference: str, digest: str = "") -> Member:
     """A member on its way."""
     return Member(reference, digest, loading=True)
+
+
+def _elsewhere(reference: str) -> KitStudioError | None:
+    """What it means that a local Kit is not here."""
+    if not is_local(reference):
+        return None
+    return KitStudioError(
+        "This Kit is not on this machine: the set was written where it was.",
+        where=reference,
+        remedy="Add the Kit's folder or layout here, or ask for a published one.",
+    )
 
 
 def _pairs(artifact: Artifact) -> list[tuple[str, str]]:

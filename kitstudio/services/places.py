@@ -7,7 +7,6 @@ home's blob store under ``local.invalid/NAME:VERSION``.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +22,10 @@ from kitstudio.registry.reference import (
     Reference,
     parse_location,
 )
-from kitstudio.registry.source import Artifact, Manifest, Platform, RegistryError, Source
+from kitstudio.registry.source import RegistryError, Source
 from kitstudio.services.catalog_values import SourceKind
 from kitstudio.services.home import Home
+from kitstudio.services.stand_ins import Later, Nowhere
 
 if TYPE_CHECKING:
     from kitstudio.registry.registry import RegistrySource
@@ -53,33 +53,6 @@ class Place:
     def spelled(self, reference: str, digest: str) -> str:
         """The spelling that finds ``reference`` again from anywhere: a layout's own names mean nothing outside it."""
         return f"{self.id}@{digest}" if self.kind is SourceKind.LAYOUT and not self.registry else reference
-
-
-class Nowhere:
-    """A source that is not there: every question is answered by the reason."""
-
-    def __init__(self, error: RegistryError) -> None:
-        self._error = error
-
-    async def list(self) -> tuple[str, ...]:
-        raise self._error
-
-    async def tags(self, repository: str) -> tuple[str, ...]:
-        raise self._error
-
-    async def manifest(self, reference: Reference) -> Manifest:
-        raise self._error
-
-    async def artifact(self, reference: Reference, platform: Platform | None = None) -> Artifact:
-        raise self._error
-
-    async def blob(self, reference: Reference, digest: str, size: int) -> Path:
-        raise self._error
-
-    async def events(self) -> AsyncIterator[str]:
-        nothing: tuple[str, ...] = ()
-        for repository in nothing:
-            yield repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +153,7 @@ class Places:
 
     async def newest(self, reference: Reference) -> Reference:
         """The reference with the newest version of its repository, where it states none."""
-        if reference.tag or reference.digest:
-            return reference
-        return reference.with_tag(
-            _required(newest_tag(await self.of(reference).source.tags(reference.name)), reference)
-        )
+        return await self._exact(Located(self.of(reference), reference))
 
     async def import_local(self, location: FolderLocation | LayoutLocation) -> tuple[Reference, str]:
         """Copy a local Kit into the home: ``local.invalid/NAME:VERSION`` and its digest."""
@@ -230,7 +199,7 @@ class Places:
     def _registry(self, host: str, path: str) -> Place:
         name = f"{host}/{path}" if path else host
         title = name.removeprefix(f"{HUB}/") if path else name
-        return Place(name, name, title, SourceKind.REGISTRY, self._source(host, path), host, path)
+        return Place(name, name, title, SourceKind.REGISTRY, Later(lambda: self._source(host, path)), host, path)
 
     def _source(self, host: str, scope: str) -> RegistrySource:
         name = f"{host}/{scope}"

@@ -287,3 +287,13 @@ async def test_a_new_set_forgets_the_fetches_of_the_old_one(composer: Composer) 
     composer.new()
     value = await composer.settled()
     assert value.plan.members == () and not value.plan.loading
+
+
+async def test_a_local_kit_of_another_machine_is_explained(composer: Composer, tmp_path: Path) -> None:
+    path = tmp_path / "team.yaml"
+    digest = "sha256:" + "a" * 64
+    kits = f"  - ref: local.invalid/mine:1.0\n    digest: {digest}\n"
+    path.write_text('schemaVersion: "3"\nkind: set\nkits:\n' + kits)
+    await composer.open(path)
+    value = await composer.settled()
+    assert "not on this machine" in value.plan.problems[0].message
