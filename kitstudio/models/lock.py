@@ -1,4 +1,4 @@
-"""The lock: what was approved, for one set and one installation (``cli.md``, last paragraph; core digest §9).
+"""The lock: what was approved, for one set and one installation (§7.4).
 
 Owner module of ``Lock``, its canonical JSON, ``gate`` and ``verify_recreate``. No time and no user in it: those
 are in the approval record.

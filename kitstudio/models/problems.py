@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class ProblemKind(StrEnum):
-    """Kinds of the conformance cases, then ours (``cli.md``); the last one is the runtime's, not the set's."""
+    """Kinds of the judged cases, then ours; the last one is the runtime's, not the set's."""
 
     NO_WORKLOAD = "no-workload"
     SEVERAL_WORKLOADS = "several-workloads"

@@ -1,4 +1,4 @@
-"""The artifact checks: the tiny cases of the digest, and what was not at hand is never passed."""
+"""The artifact checks: one small case each, and what was not at hand is never passed."""
 
 from __future__ import annotations
 

@@ -115,11 +115,11 @@ class CapabilityType(ABC, Generic[C]):
         return typed
 
     def presence(self, config: Config, where: str, kind: str) -> tuple[Issue, ...]:
-        """What holds even while a config has references (row 8); ``check`` is for configs without any."""
+        """What holds even while a config has references; ``check`` is for configs without any."""
         return ()
 
     def check(self, config: Config, where: str, kind: str) -> tuple[Issue, ...]:
-        """Everything about a config without references (row 9): its shape, then its values. ``where``: the entry."""
+        """Everything about a config without references: its shape, then its values. ``where``: the entry."""
         try:
             typed = self.decode(config)
         except ShapeError as error:
@@ -131,11 +131,11 @@ class CapabilityType(ABC, Generic[C]):
         return ()
 
     def literal_claims(self, config: Config) -> tuple[Claim, ...]:
-        """What the literal parts of a raw config claim (row 7): compared at once, references left out."""
+        """What the literal parts of a raw config claim: compared at once, references left out."""
         return ()
 
     def claims(self, config: Config) -> tuple[Claim, ...]:
-        """What a config without references claims (row 9): compared after its own rules."""
+        """What a config without references claims: compared after its own rules."""
         return ()
 
     def project(self, config: C) -> Iterable[Fact]:
