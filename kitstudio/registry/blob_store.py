@@ -205,13 +205,15 @@ def wrong_digest(expected: str, found: str, where: str) -> RegistryError:
     )
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file as a whole: temporary neighbour, flush, rename, flush the folder."""
+def write_atomically(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """Replace a file as a whole: temporary neighbour (``mode`` from its first moment on), flush, rename, flush the
+    folder."""
     with _speaking_of(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
         try:
-            with temporary.open("xb") as file:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())

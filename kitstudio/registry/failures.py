@@ -14,6 +14,8 @@ from kitstudio.registry.source import NotFound, RateLimited, RegistryError, Sign
 
 MAX_BODY = 65536
 MAX_WORDS = 200
+MAX_SKEW = 300.0
+"""Seconds two clocks may differ before a refused sign-in is put down to them."""
 
 
 def unreachable(error: Exception, host: str, where: str) -> RegistryError:
@@ -25,10 +27,16 @@ def unreachable(error: Exception, host: str, where: str) -> RegistryError:
                 where=where,
                 remedy=f"If it is meant to be plain HTTP, say so with --plain-http {host}.",
             )
+        if "certificate has expired" in str(error) or "not yet valid" in str(error):
+            return Unreachable(
+                f"The certificate of {host} is out of its time.",
+                where=where,
+                remedy="Check this computer's clock; if it is right, the registry's owner has to renew it.",
+            )
         return Unreachable(
             f"The certificate of {host} is not trusted here.",
             where=where,
-            remedy="Add its certificate authority to this system, or check that you reach the right host.",
+            remedy="Add its certificate authority in Settings, or check that you reach the right host.",
         )
     if isinstance(error, requests.exceptions.ProxyError):
         return Unreachable(f"The proxy on the way to {host} refuses.", where=where, remedy="Check the proxy settings.")
@@ -48,13 +56,29 @@ def unreachable(error: Exception, host: str, where: str) -> RegistryError:
     return Unreachable(f"The connection to {host} broke off.", where=where, remedy="Check your network and try again.")
 
 
-def refused(response: requests.Response, host: str, where: str, *, signed_in: bool) -> RegistryError:
-    """What a status other than success means."""
+def refused(
+    response: requests.Response,
+    host: str,
+    where: str,
+    *,
+    signed_in: bool,
+    skew: float = 0.0,
+    fault: str = "",
+) -> RegistryError:
+    """What a status other than success means. ``skew``: seconds its clock is ahead of ours; ``fault``: why a sign-in
+    that may exist could not be used."""
     status = response.status_code
     code, words = _stated(response)
     said = f" It says: {words}" if words else ""
     if status == 429 or code == "TOOMANYREQUESTS":
         return limited(response, host, where)
+    if status in (401, 403) and abs(skew) > MAX_SKEW:
+        return SignInRequired(
+            f"{host} refuses, and its clock is {_span(skew)} {'ahead of' if skew > 0 else 'behind'} this computer's."
+            f"{said}",
+            where=where,
+            remedy="A sign-in counts only while both clocks agree: set this computer's clock, then try again.",
+        )
     if status == 401:
         if signed_in:
             return SignInRequired(
@@ -65,13 +89,15 @@ def refused(response: requests.Response, host: str, where: str, *, signed_in: bo
         return SignInRequired(
             f"{host} does not show this without a sign-in, or it does not exist.",
             where=where,
-            remedy=f"Check the name, or sign in: kitstudio login {host}.",
+            remedy=f"{fault} " * bool(fault) + f"Check the name, or sign in: kitstudio login {host}.",
         )
     if status == 403:
         return SignInRequired(
             f"{host} does not allow this.{said}",
             where=where,
-            remedy="Sign in with an account that may." if signed_in else f"Sign in: kitstudio login {host}.",
+            remedy="Sign in with an account that may."
+            if signed_in
+            else f"{fault} " * bool(fault) + f"Sign in: kitstudio login {host}.",
         )
     if status == 404:
         missing = "repository" if code == "NAME_UNKNOWN" else "content" if code == "BLOB_UNKNOWN" else "version"
@@ -102,6 +128,19 @@ def retry_after(response: requests.Response) -> float | None:
         return max(0.0, min(date.timestamp() - time.time(), 86400.0))
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def clock_skew(response: requests.Response, now: float) -> float:
+    """Seconds the server's ``Date`` is ahead of ``now``; 0 where it states none."""
+    try:
+        return email.utils.parsedate_to_datetime(response.headers.get("Date", "")).timestamp() - now
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+
+
+def _span(seconds: float) -> str:
+    minutes = round(abs(seconds) / 60)
+    return f"{minutes} minutes" if minutes < 120 else f"{round(minutes / 60)} hours"
 
 
 def _stated(response: requests.Response) -> tuple[str, str]:

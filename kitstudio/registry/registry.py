@@ -6,28 +6,39 @@ before anybody sees it and comes from the store the next time.
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urljoin
 
 from kitstudio.registry.artifact import Reader, read_artifact
+from kitstudio.registry.attached import Attachment, attached_by_referrers, referrers_tag
 from kitstudio.registry.blob_store import BlobStore
-from kitstudio.registry.client import Client, Session
+from kitstudio.registry.client import Client
 from kitstudio.registry.credentials import Credentials, NoCredentials
-from kitstudio.registry.manifest import ACCEPTED, MAX_METADATA, parse_manifest, read_json
+from kitstudio.registry.listing import Listing, ListingState, list_repositories, pages, rows_of
+from kitstudio.registry.manifest import ACCEPTED, MAX_METADATA, OCI_INDEX, parse_manifest
+from kitstudio.registry.memory import Memory, RunMemory, Seen, mark_of, unless
 from kitstudio.registry.reference import Reference, RegistryError, is_digest, is_tag
-from kitstudio.registry.source import Artifact, Layer, Manifest, NotFound, Offline, Platform, SignInRequired
-from kitstudio.registry.threads import Stop, on_network
+from kitstudio.registry.session import Clock, Session
+from kitstudio.registry.source import Artifact, Layer, Manifest, NotFound, Offline, Platform
+from kitstudio.registry.threads import Stop, on_host
+from kitstudio.registry.transport import DIRECT, Network
 
-MAX_PAGES = 1000
-MAX_NAMES = 100_000
 DEFAULT_TAG = "latest"
 ACCEPT = {"Accept": ", ".join(ACCEPTED)}
 
+T = TypeVar("T")
+
 
 class RegistrySource:
-    """The registry ``registry`` (a host), or one namespace or repository of it where ``scope`` says so."""
+    """The registry ``registry`` (a host), or one namespace or repository of it where ``scope`` says so.
+
+    ``memory`` keeps marks for conditional requests and, offline, says what a tag stood for when it was last seen.
+    """
 
     def __init__(
         self,
@@ -38,32 +49,51 @@ class RegistrySource:
         plain_http: Collection[str] = (),
         credentials: Credentials | None = None,
         offline: bool = False,
+        network: Network = DIRECT,
+        memory: Memory | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self.registry = registry
         self.scope = scope.strip("/")
         self.offline = offline
         self._store = store
-        self._session = Session(registry, credentials or NoCredentials(), frozenset(plain_http))
+        way = replace(network, plain_http=network.plain_http | frozenset(plain_http)) if plain_http else network
+        known, time = credentials or NoCredentials(), clock or Clock()
+        self._session = Session(registry, known, way, time)
+        self._mirrors = tuple(Session(host, known, way, time) for host in way.mirrors.get(registry, ()))
+        self._memory = memory or RunMemory()
         self._local = threading.local()
 
     async def list(self) -> tuple[str, ...]:
-        return await on_network(self._list)
+        """Every repository; one of a list that broke off raises. ``listing`` says more."""
+        found = await self.listing()
+        if found.state is ListingState.PARTIAL and found.error is not None:
+            raise found.error
+        return found.names
+
+    async def listing(self) -> Listing:
+        """What this registry lists, complete or not, and the sentence that goes with it."""
+        return await on_host(self.registry, self._list)
 
     async def tags(self, repository: str) -> tuple[str, ...]:
-        return await on_network(self._tags, self._path(repository))
+        return await on_host(self.registry, self._tags, self._path(repository))
 
     async def manifest(self, reference: Reference) -> Manifest:
-        return await on_network(self._manifest, reference)
+        return await on_host(self.registry, self._manifest, reference)
 
     async def head(self, reference: Reference) -> str:
         """The digest a reference stands for now, by HEAD where the registry answers it."""
-        return await on_network(self._head, reference)
+        return await on_host(self.registry, self._head, reference)
+
+    async def attached(self, reference: Reference, digest: str) -> tuple[Attachment, ...]:
+        """What refers to ``digest``: signatures, SBOMs, attestations, by their own artifact types."""
+        return await on_host(self.registry, self._attached, reference, digest)
 
     async def artifact(self, reference: Reference, platform: Platform | None = None) -> Artifact:
         return await read_artifact(Reader(self.manifest, self._metadata), reference, platform)
 
     async def blob(self, reference: Reference, digest: str, size: int) -> Path:
-        return await on_network(self._blob, reference, digest, size)
+        return await on_host(self.registry, self._blob, reference, digest, size)
 
     async def events(self) -> AsyncIterator[str]:
         never: tuple[str, ...] = ()
@@ -72,17 +102,35 @@ class RegistrySource:
 
     async def push_blob(self, reference: Reference, blob: Layer, path: Path) -> None:
         """Upload a blob unless the repository has it."""
-        await on_network(self._push_blob, reference, blob, path)
+        await on_host(self.registry, self._push_blob, reference, blob, path)
 
     async def push_manifest(self, reference: Reference, manifest: Manifest) -> None:
         """Put a manifest's own bytes under ``reference`` (its tag, or its digest where it has none)."""
-        await on_network(self._push_manifest, reference, manifest)
+        await on_host(self.registry, self._push_manifest, reference, manifest)
 
-    def _client(self) -> Client:
-        client = getattr(self._local, "client", None)
-        if not isinstance(client, Client):
-            client = self._local.client = Client(self._session)
+    def _client(self, session: Session) -> Client:
+        """This thread's client, its connections kept alive."""
+        clients: dict[str, Client] = self._local.__dict__.setdefault("clients", {})
+        if session.registry not in clients:
+            clients[session.registry] = Client(session)
+        return clients[session.registry]
+
+    def _begin(self, stop: Stop, repository: str, where: str, *, push: bool = False) -> Client:
+        client = self._client(self._session)
+        client.begin(stop, repository, where, push=push)
         return client
+
+    def _nearest(self, stop: Stop, repository: str, where: str, work: Callable[[Client], T]) -> T:
+        """``work`` at the first mirror that can, else at the registry, whose word is the last."""
+        for session in self._mirrors:
+            client = self._client(session)
+            client.begin(stop, repository, where)
+            try:
+                return work(client)
+            except RegistryError:
+                # A mirror need not have everything; what it lacks or spoils is asked of the registry itself.
+                stop.check()
+        return work(self._begin(stop, repository, where))
 
     def _online(self, where: str) -> None:
         if self.offline:
@@ -96,66 +144,92 @@ class RegistrySource:
         prefix = f"{self.registry}/"
         return repository.removeprefix(prefix) if repository.startswith(prefix) else repository
 
-    def _list(self, stop: Stop) -> tuple[str, ...]:
-        """``_catalog`` is no part of the standard: a registry without one lists nothing, which is no error."""
+    def _list(self, stop: Stop) -> Listing:
         self._online(self.registry)
-        client = self._client()
-        client.begin(stop)
-        fallback = (f"{self.registry}/{self.scope}",) if self.scope else ()
-        try:
-            names = tuple(self._pages(client, client.root("_catalog?n=1000"), "repositories"))
-        except (NotFound, SignInRequired):
-            return fallback
-        inside = [n for n in names if not self.scope or n == self.scope or n.startswith(f"{self.scope}/")]
-        return tuple(sorted({f"{self.registry}/{name}" for name in inside})) or fallback
+        return list_repositories(self._begin(stop, "", self.registry), self.registry, self.scope)
 
     def _tags(self, stop: Stop, repository: str) -> tuple[str, ...]:
-        self._online(f"{self.registry}/{repository}")
-        client = self._client()
-        client.begin(stop, repository)
-        return tuple(dict.fromkeys(tag for tag in self._pages(client, client.url("tags"), "tags") if is_tag(tag)))
-
-    def _pages(self, client: Client, url: str, key: str) -> Iterator[str]:
-        seen: set[str] = set()
-        count = 0
-        while url and url not in seen:
-            seen.add(url)
-            response = client.get(url)
-            body = read_json(client.read(response, MAX_METADATA), url)
-            rows = body.get(key) if isinstance(body, dict) else None
-            for name in rows if isinstance(rows, list) else ():
-                if isinstance(name, str):
-                    count += 1
-                    yield name
-            if len(seen) >= MAX_PAGES or count >= MAX_NAMES:
-                raise RegistryError(f"The list does not end after {count:,} names.", where=self.registry)
-            url = client.next_page(response)
+        where = f"{self.registry}/{repository}"
+        key = f"tags {where}"
+        seen = self._memory.recall(key)
+        if self.offline and seen is not None:
+            return _tags_in(seen)
+        self._online(where)
+        client = self._begin(stop, repository, where)
+        url = client.url("tags")
+        response = client.get(url, unless(seen))
+        if response.status_code == 304 and seen is not None:
+            response.close()
+            return _tags_in(seen)
+        mark, following = mark_of(response), client.next_page(response)
+        found = rows_of(client.read(response, MAX_METADATA), "tags", url)
+        if following and following != url:
+            # A mark of the first page says nothing about the others.
+            mark = ""
+            found += pages(client, following, "tags")
+        tags = tuple(dict.fromkeys(tag for tag in found if is_tag(tag)))
+        self._memory.keep(key, Seen(mark, json.dumps(tags)))
+        return tags
 
     def _manifest(self, stop: Stop, reference: Reference) -> Manifest:
         if reference.digest and (raw := self._store.read(reference.digest, MAX_METADATA)) is not None:
             return parse_manifest(reference, raw, expected=reference.digest)
+        key = f"manifest {reference.name}:{_target(reference)}"
+        seen = None if reference.digest else self._memory.recall(key)
+        kept = self._kept(reference, seen)
+        if self.offline and kept is not None:
+            return kept
         self._online(str(reference))
-        client = self._client()
-        client.begin(stop, reference.repository, str(reference))
-        response = client.get(client.url("manifest", _target(reference)), ACCEPT)
-        stated = response.headers.get("Docker-Content-Digest", "")
-        media_type = response.headers.get("Content-Type", "")
-        raw = client.read(response, MAX_METADATA)
-        expected = reference.digest or (stated if is_digest(stated) else "")
-        manifest = parse_manifest(reference, raw, media_type, expected=expected)
-        self._store.write((raw,), manifest.digest, len(raw), where=str(reference))
+        headers = {**ACCEPT, **unless(seen if kept is not None else None)}
+
+        def fetch(client: Client) -> tuple[Manifest, str]:
+            response = client.get(client.url("manifest", _target(reference)), headers)
+            if response.status_code == 304 and kept is not None and seen is not None:
+                response.close()
+                return kept, seen.mark
+            stated = response.headers.get("Docker-Content-Digest", "")
+            media_type = response.headers.get("Content-Type", "")
+            mark = mark_of(response)
+            raw = client.read(response, MAX_METADATA)
+            expected = reference.digest or (stated if is_digest(stated) else "")
+            return parse_manifest(reference, raw, media_type, expected=expected), mark
+
+        manifest, mark = self._nearest(stop, reference.repository, str(reference), fetch)
+        self._store.write((manifest.raw,), manifest.digest, len(manifest.raw), where=str(reference))
+        if not reference.digest:
+            self._memory.keep(key, Seen(mark, f"{manifest.digest} {manifest.media_type}"))
         return manifest
+
+    def _kept(self, reference: Reference, seen: Seen | None) -> Manifest | None:
+        """The manifest a tag stood for when it was last seen, if its bytes are still here."""
+        digest, _, media_type = seen.value.partition(" ") if seen is not None else ("", "", "")
+        if not is_digest(digest) or (raw := self._store.read(digest, MAX_METADATA)) is None:
+            return None
+        return parse_manifest(reference, raw, media_type, expected=digest)
 
     def _head(self, stop: Stop, reference: Reference) -> str:
         self._online(str(reference))
-        client = self._client()
-        client.begin(stop, reference.repository, str(reference))
+        client = self._begin(stop, reference.repository, str(reference))
         response = client.do_request(
             client.url("manifest", _target(reference)), "HEAD", headers=dict(ACCEPT), stream=True
         )
         stated = response.headers.get("Docker-Content-Digest", "") if response.ok else ""
         response.close()
         return stated if is_digest(stated) else self._manifest(stop, reference).digest
+
+    def _attached(self, stop: Stop, reference: Reference, digest: str) -> tuple[Attachment, ...]:
+        where = f"{reference.name}@{digest}"
+        self._online(where)
+        client = self._begin(stop, reference.repository, where)
+        path = f"{reference.repository}/referrers/{digest}"
+        for url in (client.root(path), client.url("manifest", referrers_tag(digest))):
+            try:
+                response = client.get(url, ACCEPT)
+            except NotFound:
+                continue
+            raw = client.read(response, MAX_METADATA)
+            return attached_by_referrers(parse_manifest(reference.with_digest(digest), raw, OCI_INDEX))
+        return ()
 
     async def _metadata(self, reference: Reference, blob: Layer) -> bytes:
         return (await self.blob(reference, blob.digest, blob.size)).read_bytes()
@@ -165,16 +239,17 @@ class RegistrySource:
             return present
         where = f"{reference.name}@{digest}"
         self._online(where)
-        client = self._client()
-        client.begin(stop, reference.repository, where)
-        response = client.get(client.url("blob", digest))
-        return self._store.write(client.chunks(response), digest, size, where=where, stop=stop)
+
+        def fetch(client: Client) -> Path:
+            response = client.get(client.url("blob", digest))
+            return self._store.write(client.chunks(response), digest, size, where=where, stop=stop)
+
+        return self._nearest(stop, reference.repository, where, fetch)
 
     def _push_blob(self, stop: Stop, reference: Reference, blob: Layer, path: Path) -> None:
         where = f"{reference.name}@{blob.digest}"
         self._online(where)
-        client = self._client()
-        client.begin(stop, reference.repository, where, push=True)
+        client = self._begin(stop, reference.repository, where, push=True)
         with client.do_request(client.url("blob", blob.digest), "HEAD", stream=True) as present:
             if present.ok:
                 return
@@ -192,8 +267,7 @@ class RegistrySource:
 
     def _push_manifest(self, stop: Stop, reference: Reference, manifest: Manifest) -> None:
         self._online(str(reference))
-        client = self._client()
-        client.begin(stop, reference.repository, str(reference), push=True)
+        client = self._begin(stop, reference.repository, str(reference), push=True)
         target = client.url("manifest", reference.tag or manifest.digest)
         headers = {"Content-Type": manifest.media_type}
         response = client.succeed(client.do_request(target, "PUT", data=manifest.raw, headers=headers, stream=True))
@@ -207,3 +281,10 @@ class RegistrySource:
 
 def _target(reference: Reference) -> str:
     return reference.digest or reference.tag or DEFAULT_TAG
+
+
+def _tags_in(seen: Seen) -> tuple[str, ...]:
+    try:
+        return tuple(tag for tag in json.loads(seen.value) if isinstance(tag, str))
+    except (ValueError, TypeError):
+        return ()

@@ -12,9 +12,12 @@ from concurrent.futures import Future
 from functools import cache
 from queue import SimpleQueue
 from typing import Concatenate, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 DISK_WORKERS = 4
-NETWORK_WORKERS = 6
+NETWORK_WORKERS = 8
+PER_HOST = 4
+"""Requests in flight to one host; the others wait without a thread, so that a slow host never takes them all."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,12 +59,23 @@ async def on_network(work: Callable[Concatenate[Stop, P], T], *args: P.args, **k
     return await _finished(stop, _network().submit(lambda: work(stop, *args, **kwargs)))
 
 
+async def on_host(host: str, work: Callable[Concatenate[Stop, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """``on_network``, with at most ``PER_HOST`` jobs of one host at once."""
+    hosts = _hosts.setdefault(asyncio.get_running_loop(), {})
+    gate = hosts.setdefault(host, asyncio.Semaphore(PER_HOST))
+    async with gate:
+        return await on_network(work, *args, **kwargs)
+
+
 async def _finished(stop: Stop, future: Future[T]) -> T:
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
         stop.set()
         raise
+
+
+_hosts: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Semaphore]] = WeakKeyDictionary()
 
 
 class _Pool:

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from kitstudio.registry.blob_store import BlobStore
-from kitstudio.registry.client import is_plain
 from kitstudio.registry.credentials import DockerCredentials
 from kitstudio.registry.manifest import ACCEPTED
 from kitstudio.registry.reference import Reference, RegistryError, parse
 from kitstudio.registry.registry import RegistrySource
 from kitstudio.registry.source import Artifact, NotFound, RateLimited, SignInRequired, Unreachable
+from kitstudio.registry.transport import is_plain
 from tests.builders import kit_image
 from tests.registry.servers import Answer, Double, Request
 
@@ -303,7 +303,7 @@ async def test_circle_of_redirects_is_ended(double: Double, store: BlobStore) ->
 async def test_plain_http_host_asked_for_https_names_the_flag(
     double: Double, store: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kitstudio.registry.client.is_plain", lambda host, named: host in named)
+    monkeypatch.setattr("kitstudio.registry.transport.is_plain", lambda host, named: host in named)
     double.answer = serve
     with pytest.raises(Unreachable, match="does not speak HTTPS") as refusal:
         await fetch(double, store)

@@ -1,0 +1,149 @@
+"""How requests leave this machine: certificates, proxies, mirrors, and which hosts are spoken to in plain HTTP.
+
+``Network`` is a value: settings make one, sources take it. Sessions made here carry no cookies, no netrc, and no
+authorization beyond the host it was meant for.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from http.cookiejar import DefaultCookiePolicy
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.utils import should_bypass_proxies
+
+from kitstudio.registry.reference import RegistryError
+
+MAX_REDIRECTS = 5
+POOL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The way out. ``proxies``: by scheme (``http``, ``https``); empty means the environment's. ``mirrors``: hosts
+    asked before a registry for manifests and blobs. ``ca_files``: PEM files trusted beside the system's."""
+
+    plain_http: frozenset[str] = frozenset()
+    ca_files: tuple[Path, ...] = ()
+    proxies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    no_proxy: tuple[str, ...] = ()
+    mirrors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def plain(self, host: str) -> bool:
+        """Whether ``host`` is spoken to over plain HTTP."""
+        return is_plain(host, self.plain_http)
+
+
+DIRECT = Network()
+"""Nothing set: the system's certificates, the environment's proxies."""
+
+
+class HttpSession(requests.Session):
+    """One thread's connections, kept alive."""
+
+    def __init__(self, network: Network = DIRECT) -> None:
+        super().__init__()
+        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        self.max_redirects = MAX_REDIRECTS
+        self.auth = _unchanged
+        self.network = network
+        if network.ca_files:
+            self.mount("https://", _TrustingAdapter(trust(network.ca_files)))
+        if network.proxies:
+            # requests lets the environment beat the session, so the environment is left out altogether.
+            self.trust_env = False
+
+    def rebuild_proxies(self, prepared_request: requests.PreparedRequest, proxies: Any) -> Any:
+        return super().rebuild_proxies(prepared_request, self.proxies_for(prepared_request.url or ""))
+
+    def merge_environment_settings(self, url: str, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        settings = super().merge_environment_settings(url, proxies, stream, verify, cert)
+        if self.network.proxies or _is_loopback(_host_name(urlsplit(url).netloc)):
+            settings["proxies"] = self.proxies_for(url)
+        return settings
+
+    def proxies_for(self, url: str) -> dict[str, str]:
+        """The stated proxies for an address; none for loopback and for what ``no_proxy`` names."""
+        host = urlsplit(url).hostname or ""
+        if _is_loopback(host) or not self.network.proxies:
+            return {} if _is_loopback(host) else dict(requests.utils.get_environ_proxies(url))
+        if should_bypass_proxies(url, no_proxy=",".join(self.network.no_proxy) or "none.invalid"):
+            return {}
+        return dict(self.network.proxies)
+
+    def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
+        old, new = response.request.url or "", prepared_request.url or ""
+        if urlsplit(old).scheme == "https" and urlsplit(new).scheme != "https":
+            raise requests.exceptions.InvalidSchema("redirected to an unencrypted address")
+        if origin(old) != origin(new):
+            prepared_request.headers.pop("Authorization", None)
+
+
+def trust(ca_files: Collection[Path]) -> ssl.SSLContext:
+    """The system's certificates and these beside them."""
+    context = ssl.create_default_context()
+    for path in ca_files:
+        try:
+            context.load_verify_locations(cafile=str(path))
+        except (OSError, ssl.SSLError) as error:
+            raise RegistryError(
+                "This file holds no certificate authority.",
+                where=str(path),
+                remedy="Choose a PEM file with certificates, or take it out of the settings.",
+            ) from error
+    return context
+
+
+def is_plain(host: str, named: Collection[str]) -> bool:
+    """Whether a host is spoken to over plain HTTP: loopback on its own, others only when named."""
+    name = _host_name(host)
+    return host in named or name in named or _is_loopback(name)
+
+
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Scheme, host and port: what two addresses share when they are of one server."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return "", url, None
+    return parts.scheme, parts.hostname or "", port or {"https": 443, "http": 80}.get(parts.scheme)
+
+
+class _TrustingAdapter(HTTPAdapter):
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+        super().__init__(pool_connections=POOL, pool_maxsize=POOL)
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs, ssl_context=self._context)
+
+    def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
+        return super().proxy_manager_for(proxy, **kwargs, ssl_context=self._context)
+
+
+def _is_loopback(name: str) -> bool:
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _host_name(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
