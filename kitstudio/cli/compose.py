@@ -59,6 +59,7 @@ async def compose(run: Run, references: list[str] | None = None) -> Composer:
         composer.apply(composer.value.state)
     if composer.value.descriptor is None:
         raise KitStudioError(composer.value.text_error, where="", remedy="Correct the set file.")
+    _refuse_undeclared(composer, build, [value.name for value in values if not value.kit])
     for value in values:
         kit = _kit(composer, value.kit) if value.kit else ""
         if value.secret:
@@ -112,6 +113,22 @@ def lock_name(composer: Composer, plan: Plan, stated: str) -> str:
         if reference:
             return parse(reference).repository.rpartition("/")[2]
     return "set"
+
+
+def _refuse_undeclared(composer: Composer, build: dict[str, str], own: list[str]) -> None:
+    """Values nobody asks for are told, never dropped."""
+    declared = composer.value.descriptor.args if composer.value.descriptor else {}
+    for flag, names, phase in (("--build-arg", list(build), True), ("--arg", own, False)):
+        for name in names:
+            if name in declared and declared[name].is_build is phase:
+                continue
+            kits = [i.kit for i in composer.value.plan.inputs if i.kit and i.name == name]
+            hint = f"Did you mean --arg {_segment(kits[0])}:{name}=…?" if kits and not phase else ""
+            stated = [known for known, arg in declared.items() if arg.is_build is phase]
+            offered = f"The set itself declares: {', '.join(stated) or 'none'}."
+            raise UsageError(
+                f"The set has no input “{name}” of its own.", where=f"{flag} {name}", remedy=hint or offered
+            )
 
 
 def _kit(composer: Composer, text: str) -> str:

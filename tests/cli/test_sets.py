@@ -186,3 +186,9 @@ def test_json_is_exactly_one_document_on_every_outcome(kitstudio: Kitstudio) -> 
         ["diff", BASE, "demo/plain:1.0.0"],
     ):
         json.loads(kitstudio(*words, "--json").out)
+
+
+def test_a_value_nobody_asks_for_is_refused(kitstudio: Kitstudio) -> None:
+    answer = kitstudio("resolve", BASE, ASKING, "--arg", "level=high")
+    assert answer.code == 64 and "asking:level" in answer.err
+    assert kitstudio("resolve", BASE, "--build-arg", "REG=x").code == 64
