@@ -66,7 +66,10 @@ def mono_families() -> tuple[str, ...]:
 
 
 def font(role: Type, scale: float = 1.0, *, italic: bool = False) -> QFont:
-    """The font of a role at a text scale, with tabular figures where the face has them."""
+    """The font of a role at a text scale, with tabular figures where the face has them.
+
+    Contextual alternates are off: a face that turns the x of 640x480 into another letter shows what is not there.
+    """
     step = SCALE[role]
     made = QFont()
     made.setFamilies(list(mono_families() if step.mono else ui_families()))
@@ -78,6 +81,7 @@ def font(role: Type, scale: float = 1.0, *, italic: bool = False) -> QFont:
         made.setFixedPitch(True)
     else:
         made.setFeature(QFont.Tag("tnum"), 1)
+        made.setFeature(QFont.Tag("calt"), 0)
     return made
 
 

@@ -70,6 +70,7 @@ def _labels(c: Mapping[str, str], px: Callable[[float], int]) -> str:
 
 def _buttons(c: Mapping[str, str], px: Callable[[float], int]) -> str:
     return f"""
+QPushButton:focus, QToolButton:focus, QCheckBox:focus, QRadioButton:focus, QTabBar::tab:focus {{ outline: none; }}
 QPushButton {{
   min-height: {px(30)}px; padding: 0 {px(12)}px; border: 1px solid {c["borderStrong"]}; border-radius: 6px;
   background: {c["raised"]}; color: {c["text"]};

@@ -203,6 +203,7 @@ class CatalogPage(Page):
         area.setWidgetResizable(True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(inner)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setMinimumWidth(theme.px(200))
         return area
 

@@ -63,6 +63,7 @@ class SettingsPage(Page):
         self._column.addStretch(1)
         self._area = QScrollArea()
         self._area.setWidgetResizable(True)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._body.setMaximumWidth(theme.px(968))
         self._area.setWidget(self._body)
@@ -286,9 +287,16 @@ class SettingsPage(Page):
         for check in checks:
             icon, ink = VERDICTS[check.verdict]
             about = f"{check.detail} {check.remedy}".strip()
-            section.add(check.name[:1].upper() + check.name[1:], about, icon=icon, ink=ink)
+            section.add(_check_title(check.name), about, icon=icon, ink=ink)
 
     def _failed(self, error: KitStudioError) -> None:
         tell = getattr(self.window(), "tell_error", None)
         if tell is not None:
             tell(error)
+
+
+def _check_title(name: str) -> str:
+    """A capital for words, none for the names of programs."""
+    if name == "qemu":
+        return "QEMU"
+    return name if any(letter.isdigit() for letter in name) else name[:1].upper() + name[1:]
