@@ -50,6 +50,7 @@ async def check(run: Run) -> int:
 
 async def inspect(run: Run) -> int:
     """One Kit, from one manifest GET plus config."""
+    from kitstudio.models import canonical
     from kitstudio.models import surface as surfaces
     from kitstudio.registry.manifest import parse_platform
     from kitstudio.services import cards
@@ -67,7 +68,7 @@ async def inspect(run: Run) -> int:
             "digest": artifact.digest,
             "mediaType": (artifact.index or artifact.manifest).media_type,
             "kind": kind,
-            "descriptor": json.loads(artifact.descriptor_text) if descriptor else None,
+            "descriptor": canonical.to_value(descriptor) if descriptor else None,
             "annotations": _annotations(artifact),
             "platforms": [str(p) for p in artifact.platforms],
             "config": _config(artifact.config),

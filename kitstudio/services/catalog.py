@@ -23,7 +23,7 @@ from kitstudio.registry.source import (
     Unreachable,
 )
 from kitstudio.services import cards as view
-from kitstudio.services.catalog_search import ranked
+from kitstudio.services.catalog_search import CardSearch
 from kitstudio.services.catalog_values import (
     CardKind,
     KitCard,
@@ -80,6 +80,7 @@ class Catalog:
         self._settings = settings
         self._gate = asyncio.Semaphore(AT_ONCE)
         self._wanted: set[str] = set()
+        self._search = CardSearch()
         self._shelves: dict[str, _Shelf] = {}
         self._offers: dict[str, Offer] = {}
         self._remember(places.demo())
@@ -180,7 +181,7 @@ class Catalog:
 
     def search(self, query: str, cards: tuple[KitCard, ...] | None = None) -> tuple[KitCard, ...]:
         """Cards matching every word of ``query`` in name, publisher, description, reference, best first."""
-        return ranked(query, self.cards() if cards is None else cards)
+        return self._search.ranked(query, self.cards() if cards is None else cards)
 
     def _remember(self, place: Place) -> _Shelf:
         shelf = _Shelf(place, detail="not opened yet" if place.network else "")

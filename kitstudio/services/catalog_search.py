@@ -1,41 +1,69 @@
-"""Searching cards: every word must be found; where it was found decides the order. Pure."""
+"""Searching cards: every word must be found; where it was found decides the order. What is folded is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from kitstudio.services.catalog_values import KitCard
 
 _NO_MATCH = -1
 
 
-def ranked(query: str, cards: Iterable[KitCard]) -> tuple[KitCard, ...]:
-    """Cards that hold every word of ``query``, best first; all of them, in order, for an empty query."""
-    words = query.casefold().split()
-    if not words:
-        return tuple(cards)
-    scored = [(score, card) for card in cards if (score := _score(words, card)) != _NO_MATCH]
-    scored.sort(key=lambda pair: (-pair[0], pair[1].display_name.casefold(), pair[1].repository))
-    return tuple(card for _, card in scored)
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A card's words, ready to be compared."""
+
+    card: KitCard
+    name: str
+    segment: str
+    publisher: str
+    elsewhere: str
+    all: str
 
 
-def _score(words: list[str], card: KitCard) -> int:
-    name = card.display_name.casefold()
-    segment = card.repository.rpartition("/")[2].casefold()
-    publisher = card.publisher.casefold()
-    elsewhere = " ".join((card.description, card.reference, card.author, *card.capability_types)).casefold()
+class CardSearch:
+    """Cards by their words; a card is folded once, however often it is searched."""
+
+    def __init__(self) -> None:
+        self._folded: dict[tuple[str, str], _Folded] = {}
+
+    def ranked(self, query: str, cards: Iterable[KitCard]) -> tuple[KitCard, ...]:
+        """Cards that hold every word of ``query``, best first; all of them, in order, for an empty query."""
+        words = query.casefold().split()
+        if not words:
+            return tuple(cards)
+        scored = [(score, folded) for folded in map(self._fold, cards) if (score := _score(words, folded)) != _NO_MATCH]
+        scored.sort(key=lambda pair: (-pair[0], pair[1].name, pair[1].card.repository))
+        return tuple(folded.card for _, folded in scored)
+
+    def _fold(self, card: KitCard) -> _Folded:
+        key = (card.source, card.repository)
+        known = self._folded.get(key)
+        if known is None or known.card is not card:
+            name = card.display_name.casefold()
+            segment = card.repository.rpartition("/")[2].casefold()
+            publisher = card.publisher.casefold()
+            parts = (card.description, card.reference, card.author, *card.capability_types)
+            elsewhere = "\n".join(parts).casefold()
+            known = _Folded(card, name, segment, publisher, elsewhere, f"{name}\n{segment}\n{publisher}\n{elsewhere}")
+            self._folded[key] = known
+        return known
+
+
+def _score(words: list[str], card: _Folded) -> int:
     total = 0
     for word in words:
-        if word in (name, segment):
-            total += 100
-        elif name.startswith(word) or segment.startswith(word):
-            total += 60
-        elif word in name or word in segment:
-            total += 40
-        elif word in publisher:
-            total += 20
-        elif word in elsewhere:
-            total += 10
-        else:
+        if word not in card.all:
             return _NO_MATCH
+        if word in (card.name, card.segment):
+            total += 100
+        elif card.name.startswith(word) or card.segment.startswith(word):
+            total += 60
+        elif word in card.name or word in card.segment:
+            total += 40
+        elif word in card.publisher:
+            total += 20
+        else:
+            total += 10
     return total
