@@ -31,6 +31,7 @@ class Tasks:
             work.close()
             return None
         task = loop.create_task(self._guard(work), name=name or None)
+        task.add_done_callback(lambda _: work.close())
         if name:
             previous = self._running.get(name)
             if previous is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
@@ -48,7 +49,8 @@ class SettingsPage(Page):
         self.setAccessibleName(tr("Settings"))
         set_ground(self, "surface")
         self._tasks = Tasks(self, self._failed)
-        self._drawn_machine = False
+        self._loop_runs = False
+        self._checked = False
         self._sections: dict[str, Section] = {}
         self._list = QListWidget()
         self._list.setObjectName("settings-list")
@@ -82,8 +84,22 @@ class SettingsPage(Page):
 
     async def opened(self) -> None:
         self.status_changed.emit("success", tr("Settings apply at once and are saved"))
-        await self._draw_caches()
-        await self._draw_machine()
+        self._loop_runs = True
+        if self.isVisible():
+            self._look()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._look()
+
+    def _look(self) -> None:
+        """Measure and check when the page is looked at, not at every start of the program."""
+        if not self._loop_runs:
+            return
+        self._tasks.start(self._draw_caches(), "caches")
+        if not self._checked:
+            self._checked = True
+            self._tasks.start(self._draw_machine(), "machine")
 
     def _build(self) -> None:
         appearance = self._section("eye", tr("Appearance"))
