@@ -62,20 +62,19 @@ async def inspect(run: Run) -> int:
     descriptor = reading.descriptor
     kind = descriptor.kind if descriptor else artifact.kind.value
     surface = surfaces.to_json(surfaces.project(cards.as_installed(descriptor))) if descriptor else None
-    run.output.document(
-        {
-            "reference": str(artifact.reference),
-            "digest": artifact.digest,
-            "mediaType": (artifact.index or artifact.manifest).media_type,
-            "kind": kind,
-            "descriptor": canonical.to_value(descriptor) if descriptor else None,
-            "annotations": _annotations(artifact),
-            "platforms": [str(p) for p in artifact.platforms],
-            "config": _config(artifact.config),
-            "layers": [{"digest": layer.digest, "size": layer.size} for layer in artifact.manifest.layers],
-            "surface": surface,
-        }
-    )
+    document: dict[str, object] = {
+        "reference": str(artifact.reference),
+        "digest": artifact.digest,
+        "mediaType": (artifact.index or artifact.manifest).media_type,
+        "kind": kind,
+        "descriptor": canonical.to_value(descriptor) if descriptor else None,
+        "annotations": _annotations(artifact),
+        "platforms": [str(p) for p in artifact.platforms],
+        "config": _config(artifact.config),
+        "layers": [{"digest": layer.digest, "size": layer.size} for layer in artifact.manifest.layers],
+        "surface": surface,
+    }
+    run.output.document(document)
     size = sum(layer.size for layer in artifact.manifest.layers)
     rows = [
         ("Reference", str(artifact.reference)),

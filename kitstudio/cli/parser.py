@@ -198,6 +198,14 @@ def _sandboxes(command: _Command) -> None:
 
 
 def _machine(command: _Command) -> None:
+    login = command("login", "sign_in:login", "sign in to a registry")
+    login.add_argument("place", metavar="HOST", help="a registry, or HOST/NAMESPACE for one namespace of it")
+    login.add_argument("--username", default="", metavar="U")
+    login.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+    login.add_argument(
+        "--store", default="", choices=("keyring", "file"), help="where it is kept (default: the system's keyring)"
+    )
+    command("logout", "sign_in:logout", "forget a sign-in").add_argument("place", metavar="HOST")
     settings = command("settings", "machine:settings", "read and write settings")
     settings.add_argument("action", nargs="?", choices=("get", "set"))
     settings.add_argument("key", nargs="?", metavar="KEY")

@@ -29,6 +29,8 @@ from kitstudio.services.stand_ins import Later, Nowhere
 
 if TYPE_CHECKING:
     from kitstudio.registry.registry import RegistrySource
+    from kitstudio.registry.sign_in import SignIns
+    from kitstudio.registry.transport import Network
 
 _HOST = re.compile(r"localhost(:\d{1,5})?|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:\d{1,5})?|[A-Za-z0-9-]+:\d{2,5}")
 
@@ -73,6 +75,7 @@ class Places:
         self._registries: dict[str, RegistrySource] = {}
         self._layouts: dict[Path, Place] = {}
         self._demo: Place | None = None
+        self._sign_ins: SignIns | None = None
         self.local = Place("local", "", "On this machine", SourceKind.LAYOUT, LayoutSource(home.blobs), LOCAL)
 
     def demo(self) -> Place:
@@ -196,6 +199,20 @@ class Places:
             return reference
         return reference.with_tag(_required(newest_tag(await located.place.source.tags(reference.name)), reference))
 
+    def sign_ins(self) -> SignIns:
+        """Accounts typed here and Docker's; opened when a registry is."""
+        if self._sign_ins is None:
+            from kitstudio.registry.sign_in import open_sign_ins
+
+            self._sign_ins = open_sign_ins(self._home.data)
+        return self._sign_ins
+
+    def network(self) -> Network:
+        """The way out of this machine, as settings and flags say."""
+        from kitstudio.registry.transport import Network
+
+        return Network(plain_http=frozenset(self._plain_http))
+
     def _registry(self, host: str, path: str) -> Place:
         name = f"{host}/{path}" if path else host
         title = name.removeprefix(f"{HUB}/") if path else name
@@ -205,15 +222,14 @@ class Places:
         name = f"{host}/{scope}"
         if name not in self._registries:
             from kitstudio.registry.blob_store import BlobStore
-            from kitstudio.registry.credentials import DockerCredentials
             from kitstudio.registry.registry import RegistrySource
 
             self._registries[name] = RegistrySource(
                 host,
                 BlobStore(self._home.blobs),
                 scope=scope,
-                plain_http=self._plain_http,
-                credentials=DockerCredentials(),
+                network=self.network(),
+                credentials=self.sign_ins().credentials,
                 offline=self._offline,
             )
         return self._registries[name]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from kitstudio.cli import sign_in
 from tests.cli.conftest import Kitstudio
-from tests.registry.servers import Server, run_registry
+from tests.registry.servers import PASSWORD, USER, Server, run_registry
 
 pytestmark = pytest.mark.registry
 TOOL = "demo/tool:1.0.0"
@@ -69,3 +71,49 @@ def test_an_unreachable_source_does_not_fail_the_others(kitstudio: Kitstudio) ->
     assert answer.code == 0 and "127.0.0.1:9" in answer.err
     answer = kitstudio("search", "base", "--source", "127.0.0.1:9")
     assert answer.code == 1 and "127.0.0.1:9" in answer.err
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with run_registry(tmp_path_factory.mktemp("locked"), password=True) as running:
+        yield running
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Standard:
+        buffer = io.BytesIO(f"{PASSWORD}\n".encode())
+
+        @staticmethod
+        def isatty() -> bool:
+            return False
+
+    monkeypatch.setattr(sign_in.sys, "stdin", Standard)
+
+
+@pytest.mark.usefixtures("typed")
+def test_sign_in_use_it_and_sign_out(kitstudio: Kitstudio, locked: Server, home: Path) -> None:
+    target = f"{locked.host}/acme/tool:1.0.0"
+    assert kitstudio("copy", "demo/tool:1.0.0", target).code == 1
+    words = ("--username", USER, "--password-stdin", "--store", "file")
+    answer = kitstudio("login", locked.host, *words, "--json")
+    assert answer.code == 0
+    assert answer.document == {"host": locked.host, "username": USER, "store": "file"}
+    assert PASSWORD not in answer.out + answer.err
+    assert kitstudio("copy", "demo/tool:1.0.0", target).code == 0
+    assert kitstudio("logout", locked.host, "--json").document["username"] == USER
+    assert kitstudio("tags", f"{locked.host}/acme/tool").code == 1
+    assert kitstudio("logout", locked.host).code == 1
+    assert all(PASSWORD.encode() not in path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
+@pytest.mark.usefixtures("typed")
+def test_a_sign_in_that_is_not_accepted_is_not_kept(kitstudio: Kitstudio, locked: Server) -> None:
+    words = ("--username", "somebody", "--password-stdin", "--store", "file")
+    assert kitstudio("login", locked.host, *words).code == 1
+    assert kitstudio("logout", locked.host).code == 1
+
+
+def test_a_sign_in_without_a_person_needs_both_words(kitstudio: Kitstudio) -> None:
+    assert kitstudio("login", "registry.example").code == 64
+    assert kitstudio("login", "registry.example", "--username", "x").code == 64
