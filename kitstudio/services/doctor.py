@@ -48,7 +48,7 @@ async def examine(studio: Studio) -> tuple[Check, ...]:
         *tools,
         _guarded("guest image", _guest_image),
         _guarded("demo catalog", lambda: _demo(studio)),
-        _guarded("secret store", _secret_store),
+        _guarded("secret store", lambda: _secret_store(studio)),
         _guarded("disk space", lambda: _disk(studio)),
         _guarded("display", _display),
         _guarded("settings", lambda: _settings(studio)),
@@ -123,23 +123,21 @@ async def _demo(studio: Studio) -> Check:
     return Check("demo catalog", Verdict.OK, f"{len(names)} Kits")
 
 
-async def _secret_store() -> Check:
-    def look() -> str:
-        import keyring
-        from keyring.backends import fail
+async def _secret_store(studio: Studio) -> Check:
+    from kitstudio.registry.sign_in import store_choice
 
-        backend = keyring.get_keyring()
-        return "" if isinstance(backend, fail.Keyring) else str(backend.name)
-
-    name = await asyncio.to_thread(look)
-    if name:
-        return Check("secret store", Verdict.OK, name)
+    sign_ins = studio.places.sign_ins()
+    choice = await store_choice(sign_ins.stores)
+    warnings = " ".join(sign_ins.warnings)
+    if choice.recommended and not warnings:
+        return Check("secret store", Verdict.OK, "the system's keyring")
+    if choice.recommended:
+        return Check("secret store", Verdict.WARN, warnings)
     return Check(
         "secret store",
         Verdict.WARN,
-        "There is no system secret store.",
-        "Secrets given on the command line or in the window last for one run. Install gnome-keyring or KWallet to "
-        "keep sign-ins.",
+        f"The system's keyring cannot be used: {choice.fallback_reason} {warnings}".rstrip(),
+        "Install gnome-keyring or KWallet, or keep a sign-in in a private file: kitstudio login HOST --store file.",
     )
 
 
