@@ -16,6 +16,7 @@ from kitstudio.cli.gate import decide
 from kitstudio.cli.output import DONE, FAILED, UsageError, printable
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import Decision, LaunchOptions, Progress, SandboxStatus, State
+from kitstudio.services.approvals import GateRefused
 
 if TYPE_CHECKING:
     from kitstudio.cli.main import Run
@@ -52,13 +53,10 @@ async def launch(run: Run) -> int:
     run.output.line({"sandbox": {"id": status.id, "name": status.name, "state": status.state.value}})
     for skipped in status.skipped:
         run.output.note(f"Left out, as it is optional and not supported here: {skipped}")
-    if args.detach or run.output.as_json:
-        run.output.say(f"{status.name} is {status.state.value}.") if not run.output.as_json else None
-        return DONE
-    if not sys.stdin.isatty():
-        run.output.note(f"{status.name} is {status.state.value}. No terminal here; use “kitstudio attach {name}”.")
-        return DONE
-    return await _terminal(studio, name, ())
+    if not args.detach and not run.output.as_json and sys.stdin.isatty() and sys.stdout.isatty():
+        return await _terminal(studio, name, ())
+    run.output.say(f"{status.name} is {status.state.value}. Open its terminal with: kitstudio attach {name}")
+    return DONE
 
 
 async def execute(run: Run) -> int:
@@ -72,9 +70,11 @@ async def execute(run: Run) -> int:
             return await _terminal(studio, args.name, run.command)
         given = await asyncio.to_thread(_standard_input)
         result = await studio.sandboxes.execute(args.name, run.command, stdin=given)
+    except UsageError:
+        raise
     except KitStudioError as error:
         run.output.error(error)
-        return EXEC_REFUSED if error.where == "refused" else EXEC_FAILED
+        return EXEC_REFUSED if isinstance(error, GateRefused) else EXEC_FAILED
     if run.output.as_json:
         run.output.document(
             {
