@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,9 +106,17 @@ async def _run(options: Options, set_file: Path | None) -> int:
     if set_file is not None:
         window.navigator.open_set.emit(str(set_file))
     await closed.wait()
-    async with asyncio.timeout(CLOSING):
-        await studio.close()
+    _leave_after(CLOSING)
+    await studio.close()
     return 0
+
+
+def _leave_after(seconds: float) -> None:
+    """Whatever still holds a thread then (a request that does not answer) does not hold the program."""
+    sys.stdout.flush()
+    leave = threading.Timer(seconds, os._exit, (0,))
+    leave.daemon = True
+    leave.start()
 
 
 async def _ask_again(error: KitStudioError) -> bool:

@@ -66,6 +66,12 @@ def test_quitting_during_a_job_that_does_not_listen_ends_in_time(tmp_path: Path)
     assert done.returncode == 0, done.stderr
 
 
+def test_quitting_while_a_thread_does_not_answer_ends_in_time(tmp_path: Path) -> None:
+    before = "import asyncio, time; widget.studio.jobs.run('Asking', lambda job: asyncio.to_thread(time.sleep, 300))"
+    done = run(START_AND_CLOSE.format(home=str(tmp_path), before=before), QT_QPA_PLATFORM="offscreen")
+    assert done.returncode == 0, done.stderr
+
+
 def test_without_a_display_it_says_so(tmp_path: Path) -> None:
     script = (
         "import sys; from kitstudio.ui import app; from kitstudio.services.app import Options;"

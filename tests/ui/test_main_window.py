@@ -107,6 +107,27 @@ def test_every_tab_of_the_kit_page_shows_a_real_kit(
 
 
 @needs_demo
+def test_what_is_no_kit_never_reads_as_asking_for_nothing(
+    run: Run, theme: Theme, tmp_path: Path, backend: object
+) -> None:
+    async def work() -> None:
+        async with window_on(tmp_path, theme, backend) as window:
+            page = catalog_of(window)
+            page.kit.choose_tab("permissions")
+            for reference, words in (
+                ("demo/hello", "Asks for nothing"),
+                ("demo/plain-tools", "Not a Kit"),
+                ("demo/hello", "Asks for nothing"),
+            ):
+                window.navigator.open_kit.emit(reference)
+                name = reference.rpartition("/")[2]
+                await until(lambda name=name: page.kit.details is not None and name in page.kit.details.card.repository)
+                await until(lambda words=words: page.kit._nothing.accessibleName().startswith(words))
+
+    run(work())
+
+
+@needs_demo
 def test_a_widening_version_is_told_before_any_table(run: Run, theme: Theme, tmp_path: Path, backend: object) -> None:
     async def work() -> None:
         async with window_on(tmp_path, theme, backend) as window:

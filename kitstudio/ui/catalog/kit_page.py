@@ -111,7 +111,9 @@ class KitPage(QWidget):
         usable = card.kind in (CardKind.WORKLOAD, CardKind.MIXIN) and not details.problems
         self._monogram.show_card(card, usable)
         self._add.setEnabled(usable)
-        self._add.setText(tr("Add to set") if usable else kind_word(card.kind))
+        words = tr("Add to set") if usable else tr("{kind}: cannot be added").format(kind=kind_word(card.kind))
+        self._add.setText(words)
+        self._add.setAccessibleName(words)
         self._show_versions(details)
         source = details.descriptor.source_url if details.descriptor else ""
         self._source.setVisible(bool(source))
@@ -180,13 +182,7 @@ class KitPage(QWidget):
         self._counts = ChipRow(theme)
         self._permissions = PermissionList(theme)
         self._permissions.setObjectName("kit-permissions")
-        self._nothing = StateView(
-            theme,
-            "success",
-            tr("Asks for nothing"),
-            tr("This Kit needs no network, no credential, no storage and nothing else of this computer."),
-            tone=Tone.SUCCESS,
-        )
+        self._nothing = StateView(theme, "info", "", "")
         self._permission_stack = QStackedWidget()
         self._permission_stack.addWidget(self._permissions)
         self._permission_stack.addWidget(self._nothing)
@@ -256,10 +252,12 @@ class KitPage(QWidget):
         for permission in permissions:
             counts[permission.weight] = counts.get(permission.weight, 0) + 1
         self._counts.show_looks(count_looks(counts))
-        usable = self._details.descriptor is not None
-        if not usable:
+        if self._details.descriptor is None:
             words = tr("There is no Kit descriptor, so nothing is known about what it would ask for.")
             self._nothing.show_state("info", tr("Not a Kit"), words)
+        else:
+            words = tr("This Kit needs no network, no credential, no storage and nothing else of this computer.")
+            self._nothing.show_state("success", tr("Asks for nothing"), words, tone=Tone.SUCCESS)
         self._permission_stack.setCurrentIndex(0 if permissions else 1)
 
     def _show_versions(self, details: KitDetails) -> None:
