@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kitstudio.models import lock as locks
-from kitstudio.models.errors import KitStudioError
+from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.lock import Answer, ApprovedLock, Lock
 from kitstudio.models.plan import Plan
 from kitstudio.models.review import Finding, Review, Weight
@@ -282,6 +282,10 @@ class Approvals:
 
     def _fault(self, name: str, text: str) -> str:
         if self._records.grants(name, sha256(text)):
+            try:
+                locks.decode(text)
+            except DescriptorError as error:
+                return f"The lock of {name} was approved here and cannot be read by this version: {error.what}"
             return ""
         return (
             f"The lock file of {name} is not one that was approved here: its SHA-256 is in no approval record. "

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from kitstudio.models.lock import encode
 from kitstudio.models.plan import Plan
 from kitstudio.services import approvals as gate
 from kitstudio.services.app import Options, Studio
-from kitstudio.services.approvals import ApprovalError, Approvals, Request, read_lock, sha256
+from kitstudio.services.approvals import ApprovalError, Approvals, Record, Request, read_lock, sha256
 from kitstudio.services.home import HomeError
 from tests.services.fakes import FakeBackend
 
@@ -213,6 +214,21 @@ async def test_a_lock_of_another_name_does_not_count(studio: Studio, approvals: 
     approvals.approve(await request_for(studio, BASE), frozenset())
     lock_path(studio, "other").write_bytes(lock_path(studio).read_bytes())
     assert approvals.lock("other") is None and approvals.tampered("other")
+
+
+async def test_an_approved_lock_of_another_version_counts_as_none_and_says_why(
+    studio: Studio, approvals: Approvals
+) -> None:
+    record = replace(await _recorded(studio, approvals), name="other", lock_sha256=sha256('{"version": 99}'))
+    approvals._records.append(record, '{"version": 99}')
+    lock_path(studio, "other").write_text('{"version": 99}')
+    assert approvals.lock("other") is None
+    assert "cannot be read by this version" in approvals.tampered("other")
+
+
+async def _recorded(studio: Studio, approvals: Approvals) -> Record:
+    approvals.approve(await request_for(studio, BASE), frozenset())
+    return approvals.history()[0]
 
 
 async def test_a_crash_between_record_and_file_leaves_the_old_lock(
