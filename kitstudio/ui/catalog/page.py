@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QItemSelectionModel, QModelIndex, QPoint, Qt, QTimer
+from PySide6.QtCore import QByteArray, QItemSelectionModel, QModelIndex, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QListView,
     QMenu,
-    QScrollArea,
     QSplitter,
     QStackedWidget,
-    QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -21,11 +15,10 @@ from kitstudio.models.errors import KitStudioError
 from kitstudio.services.app import Studio
 from kitstudio.services.catalog import CardKind, KitCard, SourceInfo, SourceKind, SourceState
 from kitstudio.ui.catalog.add_source import AddSourceDialog
-from kitstudio.ui.catalog.cards import CardColumn, CardDelegate, CardModel, CardRole
-from kitstudio.ui.catalog.drag_handle import start_drag
-from kitstudio.ui.catalog.facets import FacetPane
+from kitstudio.ui.catalog.card_list import CardList, card_table
+from kitstudio.ui.catalog.cards import CardDelegate, CardModel
 from kitstudio.ui.catalog.kit_page import KitPage
-from kitstudio.ui.catalog.sources import SourceDelegate, SourceModel
+from kitstudio.ui.catalog.source_pane import SourcePane
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.page import Page
@@ -38,7 +31,6 @@ from kitstudio.ui.widgets import (
     button,
     column,
     holder,
-    icon_button,
     line,
     row,
     set_ground,
@@ -69,8 +61,13 @@ class CatalogPage(Page):
         self._query = ""
         self._wanted: list[str] = []
         self._opened = False
-        self.facets = FacetPane(theme)
-        self._side = self._build_side()
+        self.sources = SourcePane(theme)
+        self.sources.chosen.connect(self._source_chosen)
+        self.sources.add_wanted.connect(self.add_source)
+        self.sources.refresh_wanted.connect(self._refresh)
+        self.sources.remove_wanted.connect(self._remove)
+        self.facets = self.sources.facets
+        self.facets.changed.connect(self._draw)
         self._middle = self._build_list()
         self.kit = KitPage(theme, studio.catalog)
         self.kit.setObjectName("kit-page")
@@ -81,7 +78,7 @@ class CatalogPage(Page):
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(1)
-        self.splitter.addWidget(self._side)
+        self.splitter.addWidget(self.sources)
         self.splitter.addWidget(self._middle)
         self.splitter.addWidget(self.kit)
         self.splitter.setStretchFactor(0, 0)
@@ -144,7 +141,7 @@ class CatalogPage(Page):
     def _arrange(self) -> None:
         """Where three panes do not fit, the Kit page takes the place of the list until it is closed."""
         alone = not self.kit.isHidden() and self.width() < self.theme.px(NARROWEST)
-        self._side.setVisible(not alone)
+        self.sources.setVisible(not alone)
         self._middle.setVisible(not alone)
 
     def save_state(self) -> dict[str, str]:
@@ -168,45 +165,6 @@ class CatalogPage(Page):
 
     # building
 
-    def _build_side(self) -> QWidget:
-        theme = self.theme
-        self.sources = QListView()
-        self.sources.setObjectName("sources")
-        self.sources.setAccessibleName(tr("Sources"))
-        self._source_model = SourceModel(self)
-        self.sources.setModel(self._source_model)
-        self.sources.setItemDelegate(SourceDelegate(theme, self.sources))
-        self.sources.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.sources.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.sources.customContextMenuRequested.connect(self._source_menu)
-        self.sources.setCurrentIndex(self._source_model.index(0))
-        self.sources.selectionModel().currentChanged.connect(lambda *_: self._source_chosen())
-        add = icon_button(theme, "plus", tr("Add a source"), small=True, object_name="add-source")
-        add.clicked.connect(self.add_source)
-        head = row(text_label(tr("Sources"), Type.LABEL, "secondary"), None, add, margins=(16, 8, 8, 0))
-        clear = button(theme, tr("Clear"), kind="link", name="facets-clear")
-        clear.clicked.connect(lambda: self.facets.choose(frozenset()))
-        narrow_head = row(text_label(tr("Narrow down"), Type.LABEL, "secondary"), None, clear, margins=(16, 4, 16, 0))
-        self.facets.changed.connect(self._draw)
-        inner = QWidget()
-        layout = QVBoxLayout(inner)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        self._source_holder = holder(column(self.sources, spacing=0, margins=(8, 4, 8, 0)))
-        layout.addWidget(self._source_holder)
-        layout.addLayout(row(line(), margins=(16, 8, 16, 8)))
-        layout.addLayout(narrow_head)
-        layout.addWidget(self.facets)
-        layout.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(inner)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setMinimumWidth(theme.px(200))
-        return area
-
     def _build_list(self) -> QWidget:
         theme = self.theme
         self.model = CardModel(theme, self)
@@ -217,23 +175,8 @@ class CatalogPage(Page):
         self.cards.setItemDelegate(delegate)
         self.cards.setObjectName("cards")
         self.cards.setAccessibleName(tr("Kits"))
-        self.table = QTableView()
-        self.table.setObjectName("kit-table")
-        self.table.setAccessibleName(tr("Kits"))
-        self.table.setModel(self.model)
+        self.table = card_table(theme, self.model)
         self.table.setSelectionModel(self.cards.selectionModel())
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.setDragEnabled(True)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(theme.px(30))
-        self.table.horizontalHeader().setHighlightSections(False)
-        self.table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        self.table.horizontalHeader().setStretchLastSection(True)
-        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        for at, width in ((CardColumn.NAME, 160), (CardColumn.PUBLISHER, 110), (CardColumn.KIND, 80)):
-            self.table.setColumnWidth(at, theme.px(width))
         for view in (self.cards, self.table):
             view.activated.connect(self._open_index)
             view.clicked.connect(self._open_index)
@@ -267,9 +210,8 @@ class CatalogPage(Page):
     def _draw(self) -> None:
         catalog = self.studio.catalog
         sources = catalog.sources()
-        self._show_sources(sources)
-        self._fit_sources()
-        source = self._source()
+        self.sources.show_sources(sources)
+        source = self.sources.source()
         everything = catalog.cards()
         index = self.facets.index
         index.forget(everything)
@@ -350,25 +292,6 @@ class CatalogPage(Page):
             words = f"{counted(total, 'Kit', 'Kits')} {tr('in')} {counted(len(sources), 'source', 'sources')}"
             self.status_changed.emit("success", words)
 
-    def _show_sources(self, sources: tuple[SourceInfo, ...]) -> None:
-        """Keep the chosen source chosen, by its id."""
-        known = self._source()
-        selection = self.sources.selectionModel()
-        selection.blockSignals(True)
-        self._source_model.show_sources(sources)
-        at = self._source_model.row_of(known.id) if known else 0
-        if self.sources.currentIndex().row() != at or not selection.hasSelection():
-            self.sources.setCurrentIndex(self._source_model.index(at))
-        selection.blockSignals(False)
-        self.sources.viewport().update()
-
-    def _fit_sources(self) -> None:
-        """As high as its rows; the pane scrolls as one."""
-        rows = self._source_model.rowCount()
-        height = self.sources.sizeHintForRow(0) * rows + 2
-        if self.sources.height() != height:
-            self.sources.setFixedHeight(height)
-
     # acting
 
     def add_source(self) -> None:
@@ -379,14 +302,10 @@ class CatalogPage(Page):
 
     def _source_added(self, source: str) -> None:
         self._draw()
-        self.sources.setCurrentIndex(self._source_model.index(self._source_model.row_of(source)))
-
-    def _source(self) -> SourceInfo | None:
-        index = self.sources.currentIndex()
-        return self._source_model.source(index) if index.isValid() else None
+        self.sources.choose(source)
 
     def _source_chosen(self) -> None:
-        source = self._source()
+        source = self.sources.source()
         untouched = source is not None and not source.count and source.state is SourceState.READY
         if source is not None and untouched and source.kind in (SourceKind.REGISTRY, SourceKind.HUB):
             self._refresh(source.id)
@@ -395,20 +314,11 @@ class CatalogPage(Page):
     def _refresh(self, source: str = "") -> None:
         self._tasks.start(self.studio.catalog.refresh(source), f"refresh-{source}")
 
-    def _source_menu(self, place: QPoint) -> None:
-        source = self._source_model.source(self.sources.indexAt(place))
-        menu = QMenu(self)
-        menu.setObjectName("source-menu")
-        again = menu.addAction(tr("Read again"))
-        again.triggered.connect(lambda: self._refresh(source.id if source else ""))
-        if source is not None and source.kind is not SourceKind.DEMO:
-            remove = menu.addAction(tr("Remove {name}").format(name=visible(source.title)))
-            remove.triggered.connect(lambda: self._tasks.start(self.studio.catalog.remove_source(source.id)))
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(self.sources.viewport().mapToGlobal(place))
+    def _remove(self, source: str) -> None:
+        self._tasks.start(self.studio.catalog.remove_source(source))
 
     def _banner_acted(self, _: str) -> None:
-        source = self._source()
+        source = self.sources.source()
         self._refresh(source.id if source else "")
 
     def _state_acted(self, key: str) -> None:
@@ -472,29 +382,6 @@ class CatalogPage(Page):
         tell = getattr(window, "tell_error", None)
         if tell is not None:
             tell(fault(error))
-
-
-class CardList(QListView):
-    """The cards; a drag carries the reference and shows the Kit's monogram and name."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.theme = theme
-        self.setUniformItemSizes(True)
-        self.setMouseTracking(True)
-        self.setDragEnabled(True)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFrameShape(QListView.Shape.NoFrame)
-        theme.changed.connect(self.scheduleDelayedItemsLayout)
-
-    def startDrag(self, actions: Qt.DropAction) -> None:
-        index = self.currentIndex()
-        if not index.isValid() or not index.flags() & Qt.ItemFlag.ItemIsDragEnabled:
-            return
-        card: KitCard = index.data(CardRole.CARD)
-        start_drag(self, self.theme, card, self.model().mimeData([index]))
 
 
 _SORTS = {"match": "Best match", "name": "Name"}

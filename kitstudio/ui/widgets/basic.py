@@ -1,8 +1,6 @@
-"""Small widgets over the shared painters: chip, monogram, weight, exact entry, labels, buttons, lines."""
+"""Small widgets over the shared painters: chip, monogram, weight, exact entry, labels, buttons."""
 
 from __future__ import annotations
-
-from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -18,13 +16,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
-    QHBoxLayout,
     QLabel,
-    QLayout,
     QPushButton,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -32,13 +27,13 @@ from kitstudio.models.review import Weight
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets import painters
+from kitstudio.ui.widgets.layout import column as column
+from kitstudio.ui.widgets.layout import holder as holder
+from kitstudio.ui.widgets.layout import line as line
+from kitstudio.ui.widgets.layout import row as row
+from kitstudio.ui.widgets.layout import set_ground as set_ground
 from kitstudio.ui.widgets.painters import ChipLook, EntryLook
 from kitstudio.ui.widgets.text import tr, visible, weight_word
-
-Item: TypeAlias = QWidget | QLayout | int | None
-"""What a row or column holds: a widget, a layout, ``int`` pixels of space, ``None`` for stretch."""
-Margins: TypeAlias = tuple[int, int, int, int]
-NO_MARGINS: Margins = (0, 0, 0, 0)
 
 
 class Painted(QWidget):
@@ -332,46 +327,6 @@ def give_icon(
     follower.show_icon(icon, size, colour, on)
 
 
-def line(vertical: bool = False) -> QFrame:
-    """A one-pixel separator."""
-    made = QFrame()
-    made.setProperty("line", "v" if vertical else "h")
-    return made
-
-
-def row(
-    *items: QWidget | QLayout | int | None, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)
-) -> QHBoxLayout:
-    """A horizontal layout: widgets, layouts, ``int`` for space, ``None`` for stretch."""
-    made = QHBoxLayout()
-    _fill(made, items, spacing, margins)
-    return made
-
-
-def column(
-    *items: QWidget | QLayout | int | None, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)
-) -> QVBoxLayout:
-    """A vertical layout, filled like ``row``."""
-    made = QVBoxLayout()
-    _fill(made, items, spacing, margins)
-    return made
-
-
-def holder(layout: QLayout, ground: str = "", parent: QWidget | None = None) -> QWidget:
-    """A widget around a layout, on a ground."""
-    made = QWidget(parent)
-    if ground:
-        set_ground(made, ground)
-    made.setLayout(layout)
-    return made
-
-
-def set_ground(widget: QWidget, ground: str) -> None:
-    """Paint ``widget`` with one of the four grounds."""
-    widget.setProperty("ground", ground)
-    widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-
-
 class ClickRow(QFrame):
     """A row that works like a button: click, Enter or Space."""
 
@@ -417,22 +372,3 @@ _BUTTON_INK = {
     "link": Token.ACCENT,
     "danger": Token.CRITICAL,
 }
-
-
-def _fill(
-    layout: QHBoxLayout | QVBoxLayout,
-    items: tuple[Item, ...],
-    spacing: int,
-    margins: Margins,
-) -> None:
-    layout.setSpacing(spacing)
-    layout.setContentsMargins(*margins)
-    for item in items:
-        if item is None:
-            layout.addStretch(1)
-        elif isinstance(item, int):
-            layout.addSpacing(item)
-        elif isinstance(item, QLayout):
-            layout.addLayout(item)
-        else:
-            layout.addWidget(item)

@@ -33,6 +33,11 @@ class FocusRing(QWidget):
         assert application is not None
         application.installEventFilter(self)
 
+    def setWidget(self, widget: QWidget) -> None:
+        """Stand on a control whatever gave it the focus, as on the ticks of the approval dialog."""
+        self._target = widget
+        self._place()
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
         if kind == QEvent.Type.FocusIn and isinstance(event, QFocusEvent) and isinstance(watched, QWidget):
