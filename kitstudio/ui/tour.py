@@ -228,14 +228,14 @@ class Tour:
         await self.guide.until(lambda: self._running() or bool(self.window.tells), "it runs", LAUNCH_SECONDS)
         if self.window.tells:
             raise self.window.tells[-1]
+        await self.guide.until(lambda: "Hello" in self._screen(), "the workload greets in the terminal", 60)
 
     async def terminal(self) -> None:
-        name = self._name()
-        await self.guide.until(lambda: self._session_active(name), "the terminal is connected", 60)
-        panel = self.sandboxes.panel(name)
-        assert panel is not None
+        panel = self.sandboxes.panel(self._name())
+        if panel is None:
+            raise TourError("The terminal is not there.")
         await self.guide.type(panel.view, "echo tour-$((6*7))", enter=True)
-        await self.guide.until(lambda: panel.view.seek("tour-42"), "the command answers tour-42", 60)
+        await self.guide.until(lambda: "tour-42" in self._screen(), "the command answers tour-42", 60)
 
     async def propose_update(self) -> None:
         self.window.rail.buttons[PageName.COMPOSER].click()
@@ -367,9 +367,10 @@ class Tour:
     def _running(self) -> bool:
         return any(status.state in (State.RUNNING, State.WAITING) for status in self.studio.sandboxes.list())
 
-    def _session_active(self, name: str) -> bool:
-        panel = self.sandboxes.panel(name)
-        return panel is not None and panel.session.active
+    def _screen(self) -> str:
+        """What the terminal shows and has scrolled away."""
+        panel = self.sandboxes.panel(self._name())
+        return "\n".join(row.text for row in panel.view.vt.rows()) if panel is not None else ""
 
     def _file_dialog(self) -> QFileDialog | None:
         found = (w for w in QApplication.topLevelWidgets() if isinstance(w, QFileDialog) and w.isVisible())
