@@ -19,11 +19,22 @@ from kitstudio.models.descriptor import (
     Source,
 )
 from kitstudio.models.document import DecodeError, Document, Node, NodeKind, Position, place
+from kitstudio.models.json_text import read_json
 from kitstudio.models.quote import quote
 from kitstudio.models.scalars import BINARY, BOOL, NULL, STR, Scalar, TagMismatch, resolve, short_tag
-from kitstudio.models.tree import parse_tree, positions, read_text
+from kitstudio.models.tree import parse_tree, read_text
 
-__all__ = ["DecodeError", "Document", "Node", "NodeKind", "Position", "decode", "decode_tree", "tree_value"]
+__all__ = [
+    "DecodeError",
+    "Document",
+    "Node",
+    "NodeKind",
+    "Position",
+    "decode",
+    "decode_tree",
+    "decode_yaml",
+    "tree_value",
+]
 
 T = TypeVar("T")
 Fields: TypeAlias = "dict[str, Node]"
@@ -47,8 +58,20 @@ def decode(text: str | bytes, *, name: str = "") -> Document:
     Raises DecodeError; ``where`` is ``name:line:column``.
     """
     characters = read_text(text, name)
-    root = parse_tree(characters, name)
-    return Document(decode_tree(root, name), root, positions(root), characters, name)
+    descriptor = read_json(characters)
+    if descriptor is None:
+        return _decode_yaml(characters, name)
+    return Document(descriptor, lambda: parse_tree(characters, name), characters, name)
+
+
+def decode_yaml(text: str | bytes, *, name: str = "") -> Document:
+    """The same without the short way for JSON: slower, with the same answer."""
+    return _decode_yaml(read_text(text, name), name)
+
+
+def _decode_yaml(text: str, name: str) -> Document:
+    root = parse_tree(text, name)
+    return Document(decode_tree(root, name), root, text, name)
 
 
 def decode_tree(root: Node, name: str = "") -> Descriptor:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import DescriptorError
+
+_LONGEST_PATHS: Final = 16 * 1024 * 1024
+_Path: TypeAlias = "tuple[()] | tuple[_Path, str | int]"
+"""A path as links to its parts: joined only where it is needed."""
 
 LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """What ends a line where positions are counted."""
@@ -105,19 +108,123 @@ def place(name: str, at: Position | Node | None) -> str:
     return f"{name}:{spot}" if name else f"line {spot}"
 
 
-@dataclass(frozen=True, slots=True)
 class Document:
-    """A decoded descriptor with its text and the place of every element.
+    """A decoded descriptor with its text and, worked out when asked for, the tree and the place of every element.
 
-    ``positions``: dotted path → start of the value. Indices count the items as written, null ones included.
+    Immutable by agreement. ``root`` may be a function that makes it: most descriptors are read without anyone asking
+    where something stands.
     """
 
-    descriptor: Descriptor
-    root: Node
-    positions: Mapping[str, Position]
-    text: str
-    name: str = ""
+    __slots__ = ("_positions", "_root", "descriptor", "name", "text")
+
+    def __init__(self, descriptor: Descriptor, root: Node | Callable[[], Node], text: str, name: str = "") -> None:
+        self.descriptor = descriptor
+        self.text = text
+        self.name = name
+        self._root = root
+        self._positions: Positions | None = None
+
+    @property
+    def root(self) -> Node:
+        """The tree of the text."""
+        if not isinstance(self._root, Node):
+            self._root = self._root()
+        return self._root
+
+    @property
+    def positions(self) -> Positions:
+        """Dotted path → start of the value. Indices count the items as written, null ones included."""
+        if self._positions is None:
+            self._positions = positions(self.root)
+        return self._positions
 
     def lines(self) -> Mapping[str, int]:
         """Dotted path → 1-based line."""
         return {path: position.line for path, position in self.positions.items()}
+
+
+class Positions(Mapping[str, Position]):
+    """Dotted path → position, made out of the node when it is looked up."""
+
+    __slots__ = ("_nodes",)
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
+
+    def __getitem__(self, path: str) -> Position:
+        node = self._nodes[path]
+        return Position(node.line, node.column)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._nodes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._nodes)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+
+def positions(root: Node) -> Positions:
+    """Dotted path → start of the value. Aliases are not entered; a merge key is a segment ``<<`` (§11).
+
+    A hostile document can have paths far longer than itself: beyond a budget, elements go without, and a look-up
+    falls back to what contains them.
+    """
+    found = {"": root}
+    waiting: list[tuple[str, Node]] = [("", root)]
+    budget = _LONGEST_PATHS
+    while waiting:
+        path, node = waiting.pop()
+        children = node.children
+        budget -= (len(path) + 8) * len(children)
+        if budget < 0:
+            continue
+        if node.kind is NodeKind.MAPPING:
+            prefix = path + "." if path else ""
+            walk = iter(children)
+            placed = [(prefix + (key.target or key).text, value) for key, value in zip(walk, walk, strict=True)]
+        else:
+            placed = [(f"{path}[{index}]", child) for index, child in enumerate(children)]
+        for below, child in placed:
+            found[below] = child
+            if child.children:
+                waiting.append((below, child))
+    return Positions(found)
+
+
+def holders(root: Node, found_in: Callable[[str], Iterable[str]]) -> dict[str, list[str]]:
+    """What ``found_in`` finds in each scalar and key → their paths, in document order; a key has its value's path.
+
+    Beyond a budget of characters, paths are left empty: the document as a whole.
+    """
+    found: dict[str, list[str]] = {}
+    budget = _LONGEST_PATHS
+    waiting: list[tuple[_Path, Node]] = [((), root)]
+    while waiting:
+        path, node = waiting.pop()
+        if node.kind is NodeKind.SCALAR:
+            if "${{" in node.text:
+                for name in dict.fromkeys(found_in(node.text)):
+                    place = _joined(path) if budget > 0 else ""
+                    budget -= len(place)
+                    found.setdefault(name, []).append(place)
+        elif node.kind is NodeKind.SEQUENCE:
+            count = len(node.children)
+            waiting.extend(((path, i), node.children[i]) for i in range(count - 1, -1, -1))
+        elif node.kind is NodeKind.MAPPING:
+            for index in range(len(node.children) - 2, -1, -2):
+                key, value = node.children[index], node.children[index + 1]
+                below = (path, key.resolved().text)
+                waiting.append((below, value))
+                waiting.append((below, key))
+    return found
+
+
+def _joined(path: _Path) -> str:
+    segments: list[str | int] = []
+    while path:
+        path, segment = path
+        segments.append(segment)
+    text = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in reversed(segments))
+    return text.removeprefix(".")

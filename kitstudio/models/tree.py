@@ -8,8 +8,8 @@ from __future__ import annotations
 import codecs
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import yaml
 from yaml._yaml import CParser
@@ -29,9 +29,6 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * MAX_DEPTH))
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
 _OPEN = -1
 """The end of a collection that is still being read."""
-_LONGEST_PATHS = 16 * 1024 * 1024
-_Path: TypeAlias = "tuple[()] | tuple[_Path, str | int]"
-"""A path as links to its parts: joined only where it is needed."""
 
 _ESCAPED_SLASH = re.compile(r'"(?:[^\\]|\\[^/])*?\\/', re.DOTALL)
 
@@ -80,71 +77,6 @@ def offset_position(text: str, offset: int) -> Position:
     for found in LINE_BREAK.finditer(text, 0, offset):
         line, start = line + 1, found.end()
     return Position(line, offset - start + 1)
-
-
-def positions(root: Node) -> dict[str, Position]:
-    """Dotted path → start of the value. Aliases are not entered; a merge key is a segment ``<<`` (§11).
-
-    A hostile document can have paths far longer than itself: beyond a budget, elements go without, and a look-up
-    falls back to what contains them.
-    """
-    found: dict[str, Position] = {"": Position(root.line, root.column)}
-    waiting: list[tuple[str, Node]] = [("", root)]
-    budget = _LONGEST_PATHS
-    while waiting:
-        path, node = waiting.pop()
-        children = node.children
-        budget -= (len(path) + 8) * len(children)
-        if budget < 0:
-            continue
-        if node.kind is NodeKind.MAPPING:
-            prefix = path + "." if path else ""
-            walk = iter(children)
-            placed = [(prefix + (key.target or key).text, value) for key, value in zip(walk, walk, strict=True)]
-        else:
-            placed = [(f"{path}[{index}]", child) for index, child in enumerate(children)]
-        for below, child in placed:
-            found[below] = Position(child.line, child.column)
-            if child.children:
-                waiting.append((below, child))
-    return found
-
-
-def holders(root: Node, found_in: Callable[[str], Iterable[str]]) -> dict[str, list[str]]:
-    """What ``found_in`` finds in each scalar and key → their paths, in document order; a key has its value's path.
-
-    Beyond a budget of characters, paths are left empty: the document as a whole.
-    """
-    found: dict[str, list[str]] = {}
-    budget = _LONGEST_PATHS
-    waiting: list[tuple[_Path, Node]] = [((), root)]
-    while waiting:
-        path, node = waiting.pop()
-        if node.kind is NodeKind.SCALAR:
-            if "${{" in node.text:
-                for name in dict.fromkeys(found_in(node.text)):
-                    place = _joined(path) if budget > 0 else ""
-                    budget -= len(place)
-                    found.setdefault(name, []).append(place)
-        elif node.kind is NodeKind.SEQUENCE:
-            count = len(node.children)
-            waiting.extend(((path, i), node.children[i]) for i in range(count - 1, -1, -1))
-        elif node.kind is NodeKind.MAPPING:
-            for index in range(len(node.children) - 2, -1, -2):
-                key, value = node.children[index], node.children[index + 1]
-                below = (path, key.resolved().text)
-                waiting.append((below, value))
-                waiting.append((below, key))
-    return found
-
-
-def _joined(path: _Path) -> str:
-    segments: list[str | int] = []
-    while path:
-        path, segment = path
-        segments.append(segment)
-    text = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in reversed(segments))
-    return text.removeprefix(".")
 
 
 def refuse_duplicate_keys(mapping: Node, name: str) -> None:

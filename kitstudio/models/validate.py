@@ -15,7 +15,7 @@ from typing import Final
 from kitstudio.models.block import check_capabilities, check_published_capabilities
 from kitstudio.models.canonical import encode, readable, texts_of
 from kitstudio.models.descriptor import Capability, CapabilityGroup, Descriptor
-from kitstudio.models.document import Document, Node
+from kitstudio.models.document import Document, Node, holders
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.fields import check_args, check_kits, check_recipe, check_relations, check_top
 from kitstudio.models.issue import Issue
@@ -29,7 +29,7 @@ from kitstudio.models.references import (
     references,
 )
 from kitstudio.models.relations import parse_provide
-from kitstudio.models.tree import holders, parse_tree
+from kitstudio.models.tree import parse_tree
 
 __all__ = ["Form", "Issue", "Report", "redacted", "validate", "validate_descriptor"]
 
@@ -65,7 +65,7 @@ class Report:
 
 def validate(document: Document, form: Form) -> Report:
     """Judge a decoded text as one form."""
-    return _judge(document.descriptor, form, _Bytes(document.text, document.root))
+    return _judge(document.descriptor, form, _Bytes(document.text, lambda: document.root))
 
 
 def validate_descriptor(descriptor: Descriptor, form: Form) -> Report:
@@ -75,8 +75,7 @@ def validate_descriptor(descriptor: Descriptor, form: Form) -> Report:
     except DescriptorError:
         # What JSON cannot spell is reported at its config below.
         return _judge(descriptor, form, None)
-    root = parse_tree(readable(text)) if "${{" in text else None
-    return _judge(descriptor, form, _Bytes(text, root))
+    return _judge(descriptor, form, _Bytes(text, lambda: parse_tree(readable(text))))
 
 
 def redacted(issues: Iterable[Issue], before: Descriptor, is_secret: Callable[[str], bool]) -> tuple[Issue, ...]:
@@ -110,14 +109,14 @@ def _placed_entries(descriptor: Descriptor) -> Iterable[tuple[str, Capability]]:
 
 @dataclass(frozen=True, slots=True)
 class _Bytes:
-    """The text that is judged with its tree; no tree when the text holds no placeholder."""
+    """The text that is judged; its tree is made where a placeholder has to be found."""
 
     text: str
-    root: Node | None
+    tree: Callable[[], Node]
 
     def holders(self) -> Mapping[str, list[str]]:
         """Arg → paths of the scalars and keys that refer to it."""
-        return {} if self.root is None else holders(self.root, ARG_REFERENCE.findall)
+        return holders(self.tree(), ARG_REFERENCE.findall)
 
 
 def _judge(descriptor: Descriptor, form: Form, raw: _Bytes | None) -> Report:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Capability, CapabilityGroup
 from kitstudio.models.diagnostics import locate
-from kitstudio.models.document import Position
+from kitstudio.models.document import Position, positions
 from kitstudio.models.errors import DescriptorError
-from kitstudio.models.tree import MAX_DEPTH, MAX_TEXT, positions
+from kitstudio.models.tree import MAX_DEPTH, MAX_TEXT
 from kitstudio.models.validate import Form, validate
 
 HEAD = 'schemaVersion: "3"\nkind: mixin\n'
