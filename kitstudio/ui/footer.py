@@ -68,6 +68,11 @@ class Footer(Painted):
         self.show_error(None)
         self._draw()
 
+    def _restyle(self) -> None:
+        self.setMinimumHeight(self.theme.px(HEIGHT))
+        self._bar.setFixedWidth(self.theme.px(120))
+        super()._restyle()
+
     def show_status(self, icon: str, text: str) -> None:
         """What the page says while nothing runs."""
         self._status = (icon, text)

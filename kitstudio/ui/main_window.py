@@ -329,6 +329,8 @@ class _Header(Painted):
         self.setMinimumHeight(self.theme.px(HEADER))
         self.setMaximumHeight(self.theme.px(HEADER))
         self.title.setFixedWidth(self.theme.px(200))
+        self.search.setMaximumWidth(self.theme.px(520))
+        self.search.setMinimumWidth(self.theme.px(240))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
