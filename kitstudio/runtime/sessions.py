@@ -20,6 +20,8 @@ from kitstudio.runtime.qemu.guest_session import GuestSession, Identity, PtyTerm
 RESIZE = b"R"
 _SIZE = struct.Struct(">HH")
 _OUTPUT_LIMIT = 64 << 20
+# The guest ends a command that is out of time itself; this much later it is the guest that does not answer.
+GRACE_SECONDS = 15.0
 
 
 async def serve_exec(session: GuestSession, plan: LaunchPlan, request: dict[str, Any], channel: Channel) -> None:
@@ -44,9 +46,12 @@ async def serve_exec(session: GuestSession, plan: LaunchPlan, request: dict[str,
     )
     gone = asyncio.ensure_future(channel.receive())
     try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
+        patience = None if limit is None else float(limit) + GRACE_SECONDS
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED, timeout=patience)
+        if gone.done() and not work.done():
             return
+        if not work.done():
+            raise SandboxError("The sandbox does not answer.", where=plan.name, remedy="Stop it and start it again.")
         result = work.result()
     finally:
         gone.cancel()

@@ -43,6 +43,8 @@ from kitstudio.runtime.state import Record, SandboxFolder
 
 CONNECT_SECONDS = 120.0
 ORPHAN_SECONDS = 60.0
+# A guest that answers nothing for so long has lost its connection, whatever the pipe says.
+KEEPALIVE_SECONDS, KEEPALIVE_COUNT = 20, 3
 _RECONNECTS = 3
 
 log = logging.getLogger("kitstudio.supervisor")
@@ -318,6 +320,7 @@ class Supervisor:
             with suppress(asyncssh.Error):
                 await self._proxy.serve(reader, writer)
 
+        connection.set_keepalive(KEEPALIVE_SECONDS, KEEPALIVE_COUNT)
         await session.forward(PROXY_PORT, out)
         self._connection, self._session = connection, session
         return session

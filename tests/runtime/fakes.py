@@ -115,6 +115,9 @@ class FakeConnection:
     def __init__(self) -> None:
         self.lost = asyncio.Event()
 
+    def set_keepalive(self, interval: float, count_max: int) -> None:
+        assert interval > 0 and count_max > 0
+
     async def wait_closed(self) -> None:
         await self.lost.wait()
 

@@ -329,6 +329,11 @@ async def test_two_sandboxes_share_neither_hosts_nor_ports_and_any_window_may_us
             await b.create("one")
         await other.stop("one")
         assert (await other.status("two")).state is State.RUNNING
+        supervisor = b.record("two").supervisor
+        assert supervisor is not None
+        os.kill(supervisor.pid, signal.SIGTERM)
+        await all_gone(tmp_path)
+        assert [s.state for s in await other.list()] == [State.STOPPED, State.STOPPED]
 
 
 async def test_a_guest_that_crashes_is_said_to_have_and_its_log_is_kept(tmp_path: Path) -> None:
