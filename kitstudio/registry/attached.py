@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from kitstudio.registry.manifest import ATTESTATION
 from kitstudio.registry.source import IndexEntry, Manifest
 
-_SIGNATURE_TAG = re.compile(r"sha(256-[0-9a-f]{64}|384-[0-9a-f]{96}|512-[0-9a-f]{128})(\.[a-z0-9][a-z0-9._-]{0,40})?")
+_SIGNATURE_TAG = re.compile(
+    r"sha(256-[0-9a-f]{64}|384-[0-9a-f]{96}|512-[0-9a-f]{128})(\.[A-Za-z0-9][A-Za-z0-9._-]{0,40})?"
+)
 _SUFFIXES = {
     "sig": "application/vnd.dev.cosign.artifact.sig.v1+json",
     "att": "application/vnd.dsse.envelope.v1+json",

@@ -13,6 +13,9 @@ from typing import Protocol
 
 from kitstudio.registry.reference import Reference, RegistryError
 
+ANNOTATIONS = "vnd.docker.sandbox.kit."
+"""What the annotations that make a Kit begin with (§9.3)."""
+
 __all__ = [
     "Artifact",
     "ArtifactKind",
@@ -160,6 +163,20 @@ class Artifact:
     config: ImageConfig | None
     descriptor_text: str = ""
     platforms: tuple[Platform, ...] = ()
+
+    @property
+    def contradiction(self) -> str:
+        """What an index and the manifest it leads to say differently about the same Kit; empty where they agree or
+        only one of them speaks. Missing promotions are no contradiction."""
+        above = self.index.annotations if self.index else {}
+        keys = sorted(k for k, text in above.items() if self.manifest.annotations.get(k, text) != text)
+        kit_keys = [key for key in keys if key.startswith(ANNOTATIONS)]
+        if not kit_keys:
+            return ""
+        return f"The index and its image for {self._platform()} contradict each other in {', '.join(kit_keys)}."
+
+    def _platform(self) -> str:
+        return str(self.config.platform) if self.config else "this platform"
 
 
 class Source(Protocol):

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from kitstudio.models.annotations import kit_annotations
 from kitstudio.registry.layout import LayoutSource
 from kitstudio.registry.manifest import host_platform
 from kitstudio.registry.reference import RegistryError, parse
 from kitstudio.registry.source import ArtifactKind, MissingPlatform, Platform
 from kitstudio.registry.writer import Image, build_index
-from tests.builders import AMD64, ARM64, kit_image, kit_index, layout
+from tests.builders import AMD64, ARM64, BUILT_BY, descriptor, kit_image, kit_index, layout
 
 REFERENCE = parse("demo.invalid/a:1")
 
@@ -18,7 +19,7 @@ async def read(root: Path, image: Image, platform: Platform | None = None):  # t
     return await LayoutSource(layout(root, {str(REFERENCE): image})).artifact(REFERENCE, platform)
 
 
-async def test_platform_is_chosen_in_an_index_and_the_index_is_what_a_set_pins(tmp_path: Path) -> None:
+async def test_row_22_platform_is_chosen_in_an_index_and_the_index_is_what_a_set_pins(tmp_path: Path) -> None:
     index = kit_index(attested=True)
     artifact = await read(tmp_path, index, ARM64)
     assert artifact.digest == index.digest
@@ -32,18 +33,36 @@ async def test_platform_is_chosen_in_an_index_and_the_index_is_what_a_set_pins(t
     assert native.config.platform == host_platform()
 
 
-async def test_index_without_annotations_falls_back_to_the_platform_manifest(tmp_path: Path) -> None:
+async def test_row_17_index_without_annotations_falls_back_to_the_platform_manifest(tmp_path: Path) -> None:
     artifact = await read(tmp_path, kit_index(promoted=False))
     assert artifact.kind is ArtifactKind.KIT
     assert artifact.descriptor_text.startswith('{"schemaVersion":"3"')
 
 
-async def test_attestation_is_never_taken_for_the_kit(tmp_path: Path) -> None:
+async def test_row_19_attestation_is_never_taken_for_the_kit(tmp_path: Path) -> None:
     attested_only_amd64 = kit_index(platforms=(AMD64,), attested=True)
     artifact = await read(tmp_path, attested_only_amd64)
     assert artifact.platforms == (AMD64,)
     with pytest.raises(MissingPlatform, match="linux/arm64"):
         await read(tmp_path, attested_only_amd64, ARM64)
+
+
+async def test_row_20_index_and_manifests_without_annotations_are_an_image(tmp_path: Path) -> None:
+    bare = [(platform, kit_image(platform=platform, annotations={})) for platform in (AMD64, ARM64)]
+    artifact = await read(tmp_path, build_index(bare))
+    assert artifact.kind is ArtifactKind.IMAGE
+    assert artifact.descriptor_text == ""
+    assert artifact.platforms == (AMD64, ARM64)
+
+
+async def test_index_that_contradicts_its_image_is_told(tmp_path: Path) -> None:
+    image = kit_image(descriptor(display_name="One"))
+    other = kit_annotations(descriptor(display_name="Other"), BUILT_BY)
+    artifact = await read(tmp_path / "a", build_index([(AMD64, image)], other), AMD64)
+    assert "contradict each other in vnd.docker.sandbox.kit.descriptor" in artifact.contradiction
+    assert (await read(tmp_path / "b", build_index([(AMD64, image)]), AMD64)).contradiction == ""
+    assert (await read(tmp_path / "c", kit_index())).contradiction == ""
+    assert (await read(tmp_path / "d", image)).contradiction == ""
 
 
 async def test_single_image_for_another_platform_is_refused_when_asked_for(tmp_path: Path) -> None:
