@@ -117,7 +117,8 @@ class _Block:
     def check(self, placed: Placed) -> Iterator[Issue]:
         path, entry = placed.path, placed.entry
         holds = held(entry.config)
-        if Held.ENV_KEY in holds:
+        parameterised = holds is not Held.NONE and bool(holds & (Held.ARG | Held.ENV))
+        if holds is not Held.NONE and Held.ENV_KEY in holds:
             yield Issue(f"{path}.config", "a key cannot refer to the environment", "Only values can.")
         if entry.source is not None and not entry.source.path:
             yield Issue(f"{path}.source.path", "a source needs its path")
@@ -139,13 +140,13 @@ class _Block:
                     yield Issue(path, f"the entry repeats {twin}", "Remove one of the two.")
                 return
         if known is None:
-            self.deferred |= bool(holds & (Held.ARG | Held.ENV))
+            self.deferred |= parameterised
             return
         if known.configless and entry.config_stated:
             yield Issue(f"{path}.config", f"{entry.type} takes no config", "Remove the key.")
         overlaps = claim(self.claimed, known.literal_claims(entry.config), path)
         yield from overlaps
-        if holds & (Held.ARG | Held.ENV):
+        if parameterised:
             self.deferred = True
             yield from known.presence(entry.config, path, self.kind)
             return

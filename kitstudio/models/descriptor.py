@@ -9,10 +9,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
 """What a config payload is made of. Treated as immutable: no function of ``models`` changes one in place."""
+
+
+TEXT_FIELDS: Final[Mapping[str, str]] = {
+    "schemaVersion": "schema_version",
+    "kind": "kind",
+    "displayName": "display_name",
+    "author": "author",
+    "description": "description",
+    "sourceUrl": "source_url",
+    "iconUrl": "icon_url",
+    "version": "version",
+    "build": "build",
+    "dockerfile": "dockerfile",
+}
+"""The fields of a descriptor that hold text: as spelled → attribute."""
+LIST_FIELDS: Final = frozenset({"licenses", "provides", "requires", "integrates", "conflicts"})
+"""The fields of a descriptor that list texts."""
+ARG_TEXT_FIELDS: Final[Mapping[str, str]] = {
+    "description": "description",
+    "pattern": "pattern",
+    "env": "env",
+    "buildArg": "build_arg",
+}
+"""The same of an arg; its default is text too, and may be absent."""
 
 
 class Kind(StrEnum):

@@ -30,12 +30,26 @@ class NodeKind(IntEnum):
 class Node:
     """One element of the first document.
 
-    ``text``: a scalar's text, or an alias's anchor. ``children``: items, or keys and values in turn. ``target``:
-    the node an alias stands for. ``line`` and ``column`` count from 1, ``start`` and ``end`` are character offsets.
-    Written out instead of a dataclass: a descriptor has thousands, and this is what decoding spends its time on.
+    ``text``: a scalar's text, or an alias's anchor. ``children``: items, or keys and values in turn. ``merges``: false
+    for a mapping without a merge key. ``target``: the node an alias stands for. ``line`` and ``column`` count from 1,
+    ``start`` and ``end`` are character offsets. Written out instead of a dataclass: a descriptor has thousands, and
+    this is what decoding spends its time on.
     """
 
-    __slots__ = ("children", "column", "end", "flow", "kind", "line", "start", "style", "tag", "target", "text")
+    __slots__ = (
+        "children",
+        "column",
+        "end",
+        "flow",
+        "kind",
+        "line",
+        "merges",
+        "start",
+        "style",
+        "tag",
+        "target",
+        "text",
+    )
 
     def __init__(
         self,
@@ -62,6 +76,7 @@ class Node:
         self.flow = flow
         self.target = target
         self.children = children
+        self.merges = False
 
     @property
     def plain(self) -> bool:

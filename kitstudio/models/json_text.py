@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, TypeVar
 
 from kitstudio.models.descriptor import (
+    ARG_TEXT_FIELDS,
+    LIST_FIELDS,
+    TEXT_FIELDS,
     Arg,
     Capability,
     CapabilityGroup,
@@ -34,20 +37,6 @@ _LONGEST_KEY: Final = 160
 """A key of libyaml ends within 1,024 characters, and an escape takes six."""
 _MOST_BRACKETS: Final = 1000
 """No text with fewer can be nested deeper than the limit of the YAML path."""
-
-_TEXTS: Final = {
-    "schemaVersion": "schema_version",
-    "kind": "kind",
-    "displayName": "display_name",
-    "author": "author",
-    "description": "description",
-    "sourceUrl": "source_url",
-    "iconUrl": "icon_url",
-    "version": "version",
-    "build": "build",
-    "dockerfile": "dockerfile",
-}
-_LISTS: Final = frozenset({"licenses", "provides", "requires", "integrates", "conflicts"})
 
 
 class _Doubt(Exception):
@@ -100,9 +89,9 @@ _DECODER: Final = json.JSONDecoder(
 def _descriptor(value: Any) -> Descriptor:
     found: dict[str, Any] = {}
     for key, item in value.items():
-        if key in _TEXTS:
-            found[_TEXTS[key]] = _text(item)
-        elif key in _LISTS:
+        if key in TEXT_FIELDS:
+            found[TEXT_FIELDS[key]] = _text(item)
+        elif key in LIST_FIELDS:
             found[key] = _list(item, _text)
         elif key == "capabilities":
             found[key] = _list(item, _item)
@@ -179,10 +168,8 @@ def _arg(value: Any) -> Arg:
             found[key] = _boolean(item)
         elif key == "enum":
             found[key] = _list(item, _text)
-        elif key == "buildArg":
-            found["build_arg"] = _text(item)
-        elif key in {"description", "pattern", "env"}:
-            found[key] = _text(item)
+        elif key in ARG_TEXT_FIELDS:
+            found[ARG_TEXT_FIELDS[key]] = _text(item)
         else:
             raise _Doubt
     return Arg(**found)

@@ -42,38 +42,56 @@ class Held(Flag):
 
 def held(value: JsonValue) -> Held:
     """What a config value holds, in one walk."""
+    if not value:
+        return Held.NONE
     found = Held.NONE
-    waiting: list[JsonValue] = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            if "${{" in item:
-                found |= _held_by(item, Held.ENV)
-        elif isinstance(item, dict):
-            for key in item:
-                if isinstance(key, str) and "${{" in key:
-                    found |= _held_by(key, Held.ENV_KEY)
-            waiting.extend(item.values())
-        elif isinstance(item, list):
-            waiting.extend(item)
+    for text, env in _placeholders(value):
+        if ARG_REFERENCE.search(text):
+            found |= Held.ARG
+        if ENV_OPENER.search(text):
+            found |= env
     return found
 
 
 def holds_arg(value: JsonValue) -> bool:
     """True when a config value holds an arg reference, keys included."""
-    return Held.ARG in held(value)
+    if isinstance(value, str):
+        return "${{" in value and ARG_REFERENCE.search(value) is not None
+    return any(ARG_REFERENCE.search(text) for text, _ in _placeholders(value))
 
 
 def holds_env(value: JsonValue) -> bool:
     """True when a config value holds the opener of an environment reference, keys left out."""
-    return Held.ENV in held(value)
+    return any(env is Held.ENV and ENV_OPENER.search(text) for text, env in _placeholders(value))
 
 
 def holds_env_key(value: JsonValue) -> bool:
     """True when a key anywhere inside holds the opener of an environment reference."""
-    return Held.ENV_KEY in held(value)
+    return any(env is Held.ENV_KEY and ENV_OPENER.search(text) for text, env in _placeholders(value))
 
 
-def _held_by(text: str, env: Held) -> Held:
-    found = Held.ARG if ARG_REFERENCE.search(text) else Held.NONE
-    return found | env if ENV_OPENER.search(text) else found
+def _placeholders(value: JsonValue) -> list[tuple[str, Held]]:
+    """Every text that can hold a placeholder, with what an environment reference in it would be."""
+    if isinstance(value, str):
+        return [(value, Held.ENV)] if "${{" in value else []
+    found: list[tuple[str, Held]] = []
+    waiting: list[JsonValue] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            for key, below in item.items():
+                if isinstance(key, str) and "${{" in key:
+                    found.append((key, Held.ENV_KEY))
+                if isinstance(below, str):
+                    if "${{" in below:
+                        found.append((below, Held.ENV))
+                elif isinstance(below, dict | list):
+                    waiting.append(below)
+        elif isinstance(item, list):
+            for below in item:
+                if isinstance(below, str):
+                    if "${{" in below:
+                        found.append((below, Held.ENV))
+                elif isinstance(below, dict | list):
+                    waiting.append(below)
+    return found

@@ -12,10 +12,12 @@ from typing import TypeAlias
 from kitstudio.models.document import Node
 from kitstudio.models.quote import quote
 
+NULLS = frozenset(["", "~", "null", "Null", "NULL"])
+"""What an unquoted scalar that means nothing looks like."""
 _SPECIAL: dict[str, bool | float | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(NULLS, None),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),

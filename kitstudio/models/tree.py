@@ -80,11 +80,12 @@ def offset_position(text: str, offset: int) -> Position:
 
 
 def refuse_duplicate_keys(mapping: Node, name: str) -> None:
-    """Raise DecodeError for a key that repeats by text, and for a list or map as a key."""
+    """Raise DecodeError for a key that repeats by text, and for a list or map as a key; note whether one merges."""
+    scalar = NodeKind.SCALAR
     seen: set[str] = set()
     for key in mapping.children[::2]:
         named = key if key.target is None else key.target
-        if named.children or named.kind is not NodeKind.SCALAR:
+        if named.kind is not scalar:
             raise DecodeError("A list or map cannot be a key.", name=name, at=key)
         if named.text in seen:
             raise DecodeError(
@@ -94,6 +95,7 @@ def refuse_duplicate_keys(mapping: Node, name: str) -> None:
                 remedy="Keep one of the two; keys compare by their text.",
             )
         seen.add(named.text)
+    mapping.merges = "<<" in seen
 
 
 def _decode_bytes(source: bytes, name: str) -> str:

@@ -122,9 +122,9 @@ class _Bytes:
 def _judge(descriptor: Descriptor, form: Form, raw: _Bytes | None) -> Report:
     errors: list[Issue] = []
     warnings: list[Issue] = []
-    if form in {Form.EFFECTIVE, Form.EXPANDED_DECLARATIONS}:
+    if form is Form.EFFECTIVE or form is Form.EXPANDED_DECLARATIONS:
         errors += _effective_extras(descriptor, raw, groups_refused=form is Form.EFFECTIVE)
-    cross_check = form in {Form.BASE, Form.AUTHORED, Form.EFFECTIVE}
+    cross_check = form is Form.BASE or form is Form.AUTHORED or form is Form.EFFECTIVE
     errors += check_top(descriptor)
     errors += check_relations(descriptor)
     errors += check_capabilities(descriptor, cross_check=cross_check)

@@ -32,12 +32,18 @@ def is_parameterised(value: JsonValue) -> bool:
 
 def is_encodable(value: JsonValue) -> bool:
     """False for what JSON cannot spell: infinities, not-a-number, and mapping keys that are not text."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(isinstance(k, str) and is_encodable(v) for k, v in value.items())
-    if isinstance(value, list):
-        return all(is_encodable(v) for v in value)
+    waiting: list[object] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            for key in item:
+                if not isinstance(key, str):
+                    return False
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+        elif isinstance(item, float) and not math.isfinite(item):
+            return False
     return True
 
 
@@ -157,13 +163,14 @@ class Reader:
         return None
 
     def _take(self, name: str) -> JsonValue:
-        value: JsonValue = None
-        found = False
+        left = self._left
+        stated = name in left
+        value = left.pop(name, None)
         # Spellings that differ in case are one field; the last one in byte order, the exact one, stands.
-        while (key := self._key(name)) is not None:
-            taken = self._left.pop(key)
-            if not found:
-                value, found = taken, True
+        while left and (key := self._key(name)) is not None:
+            other = left.pop(key)
+            if not stated:
+                value, stated = other, True
         return value
 
     def _texts(self, name: str, value: JsonValue) -> tuple[str, ...]:
