@@ -323,9 +323,16 @@ class PtyTerminal(asyncssh.SSHClientSession[bytes]):
         return 255 if self._status is None else self._status
 
     async def close(self) -> None:
-        """Hang up."""
+        """Hang up: the program gets HUP, and KILL two seconds later."""
+        for signal in ("HUP", "KILL"):
+            if self._ended.is_set():
+                return
+            # the server keeps the terminal until its program ends
+            with contextlib.suppress(OSError):
+                self._channel.send_signal(signal)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), 2)
         self._channel.close()
-        await self._channel.wait_closed()
 
 
 def _run_request(terminal: bool, argv: Sequence[str], who: Identity, env: Mapping[str, str], cwd: str) -> bytes:
