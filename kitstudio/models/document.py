@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import DescriptorError
@@ -27,56 +27,54 @@ class NodeKind(IntEnum):
     ALIAS = 3
 
 
+class Mark(Protocol):
+    """A place in the text, counted from 0: what the scanner hands out."""
+
+    index: int
+    line: int
+    column: int
+
+
 class Node:
-    """One element of the first document.
+    """One element of the first document: a scalar, and what ``Collection`` and ``Alias`` have in common with one.
 
     ``text``: a scalar's text, or an alias's anchor. ``children``: items, or keys and values in turn. ``merges``: false
     for a mapping without a merge key. ``target``: the node an alias stands for. ``line`` and ``column`` count from 1,
-    ``start`` and ``end`` are character offsets. Written out instead of a dataclass: a descriptor has thousands, and
-    this is what decoding spends its time on.
+    ``start`` and ``end`` are character offsets. Written out instead of dataclasses: a descriptor has thousands, and
+    making them is what decoding spends its time on.
     """
 
-    __slots__ = (
-        "children",
-        "column",
-        "end",
-        "flow",
-        "kind",
-        "line",
-        "merges",
-        "start",
-        "style",
-        "tag",
-        "target",
-        "text",
-    )
+    __slots__ = ("end_mark", "kind", "start_mark", "style", "tag", "text")
 
-    def __init__(
-        self,
-        kind: NodeKind,
-        line: int,
-        column: int,
-        start: int,
-        end: int,
-        tag: str = "",
-        text: str = "",
-        style: str = "",
-        flow: bool = False,
-        target: Node | None = None,
-        children: Sequence[Node] = (),
-    ) -> None:
+    children: Sequence[Node] = ()
+    flow: bool = False
+    merges: bool = False
+    target: Node | None = None
+
+    def __init__(self, kind: NodeKind, start: Mark, end: Mark | None, tag: str, text: str, style: str) -> None:
         self.kind = kind
-        self.line = line
-        self.column = column
-        self.start = start
-        self.end = end
+        self.start_mark = start
+        self.end_mark = end
         self.tag = tag
         self.text = text
         self.style = style
-        self.flow = flow
-        self.target = target
-        self.children = children
-        self.merges = False
+
+    @property
+    def line(self) -> int:
+        return self.start_mark.line + 1
+
+    @property
+    def column(self) -> int:
+        return self.start_mark.column + 1
+
+    @property
+    def start(self) -> int:
+        return self.start_mark.index
+
+    @property
+    def end(self) -> int:
+        """Where the element ends; where it starts while it is still being read."""
+        return (self.end_mark or self.start_mark).index
 
     @property
     def plain(self) -> bool:
@@ -98,6 +96,28 @@ class Node:
             if name.resolved().text == key and name.resolved().kind is NodeKind.SCALAR:
                 return value
         return None
+
+
+class Collection(Node):
+    """A sequence or a mapping. ``end_mark`` is None while it is being read."""
+
+    __slots__ = ("children", "flow", "merges")
+
+    def __init__(self, kind: NodeKind, start: Mark, tag: str, children: Sequence[Node], *, flow: bool) -> None:
+        super().__init__(kind, start, None, tag, "", "")
+        self.children = children
+        self.flow = flow
+        self.merges = False
+
+
+class Alias(Node):
+    """A place where another node stands a second time."""
+
+    __slots__ = ("target",)
+
+    def __init__(self, start: Mark, end: Mark, anchor: str, target: Node | None) -> None:
+        super().__init__(NodeKind.ALIAS, start, end, "", anchor, "")
+        self.target = target
 
 
 class Position(NamedTuple):
@@ -198,13 +218,17 @@ def positions(root: Node) -> Positions:
         if node.kind is NodeKind.MAPPING:
             prefix = path + "." if path else ""
             walk = iter(children)
-            placed = [(prefix + (key.target or key).text, value) for key, value in zip(walk, walk, strict=True)]
+            for key, child in zip(walk, walk, strict=True):
+                below = prefix + (key if key.target is None else key.target).text
+                found[below] = child
+                if child.children:
+                    waiting.append((below, child))
         else:
-            placed = [(f"{path}[{index}]", child) for index, child in enumerate(children)]
-        for below, child in placed:
-            found[below] = child
-            if child.children:
-                waiting.append((below, child))
+            for index, child in enumerate(children):
+                below = f"{path}[{index}]"
+                found[below] = child
+                if child.children:
+                    waiting.append((below, child))
     return Positions(found)
 
 

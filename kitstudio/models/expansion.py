@@ -13,7 +13,7 @@ from decimal import Decimal
 from kitstudio.models.canonical import encode_value, plain_value, readable
 from kitstudio.models.decode import decode_tree, tree_value
 from kitstudio.models.descriptor import Descriptor, JsonValue
-from kitstudio.models.document import Document, Node, NodeKind
+from kitstudio.models.document import Alias, Collection, Document, Node, NodeKind
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.quote import quote
 from kitstudio.models.references import ARG_REFERENCE, ENV_OPENER, ENV_REFERENCE, whole_reference
@@ -184,18 +184,16 @@ class _Build:
         if node.kind is NodeKind.SCALAR:
             copy = self.scalar(node, typed)
         elif node.kind is NodeKind.ALIAS:
-            copy = _like(node)
-            copy.target = self.node(node.resolved(), typed=typed, volume=volume)
+            target = self.node(node.resolved(), typed=typed, volume=volume)
+            copy = Alias(node.start_mark, node.end_mark or node.start_mark, node.text, target)
         elif node.kind is NodeKind.SEQUENCE:
-            copy = _like(node)
-            copy.children = [self.node(child) for child in node.children]
+            copy = _with(node, [self.node(child) for child in node.children])
         else:
             copy = self.mapping(node, volume)
         self.copies[(id(node), typed, volume)] = copy
         return copy
 
     def mapping(self, node: Node, volume: bool) -> Node:
-        copy = _like(node)
         is_volume = _literal_type(node) == VOLUME
         children: list[Node] = []
         for key, value in node.pairs():
@@ -203,7 +201,7 @@ class _Build:
             kept = volume and new_key.resolved().text in _KEPT_AS_TEXT
             into = (is_volume and new_key.resolved().text == "config") or (volume and _merges(key))
             children += (new_key, self.node(value, typed=not kept, volume=into))
-        copy.children = children
+        copy = _with(node, children)
         refuse_duplicate_keys(copy, "")
         return copy
 
@@ -212,26 +210,24 @@ class _Build:
         text = self.phase.substitute(resolved.text)
         if text == resolved.text:
             return key
-        copy = _like(resolved)
-        copy.text, copy.style, copy.tag = text, '"', ""
-        return copy
+        return _text(resolved, text)
 
     def scalar(self, node: Node, typed: bool) -> Node:
         text = self.phase.substitute(node.text)
         if text == node.text:
             return node
-        copy = _like(node)
-        copy.text, copy.style, copy.tag = text, '"', ""
         adopted = self.phase.typed(node.text) if typed else None
-        if adopted is not None and not isinstance(adopted, str):
-            copy.style = ""
-        return copy
+        return _text(node, text, style="" if adopted is not None and not isinstance(adopted, str) else '"')
 
 
-def _like(node: Node) -> Node:
-    return Node(
-        node.kind, node.line, node.column, node.start, node.end, node.tag, node.text, node.style, flow=node.flow
-    )
+def _text(node: Node, text: str, style: str = '"') -> Node:
+    return Node(NodeKind.SCALAR, node.start_mark, node.end_mark, "", text, style)
+
+
+def _with(node: Node, children: list[Node]) -> Collection:
+    copy = Collection(node.kind, node.start_mark, node.tag, children, flow=node.flow)
+    copy.end_mark = node.end_mark
+    return copy
 
 
 def _merges(key: Node) -> bool:

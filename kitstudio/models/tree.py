@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from yaml._yaml import CParser
 
-from kitstudio.models.document import LINE_BREAK, DecodeError, Node, NodeKind, Position
+from kitstudio.models.document import LINE_BREAK, Alias, Collection, DecodeError, Node, NodeKind, Position
 from kitstudio.models.quote import quote
 from kitstudio.models.yaml_problems import explain
 
@@ -27,8 +27,6 @@ MAX_DEPTH = 1000
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 8 * MAX_DEPTH))
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff\ud800-\udfff]")
-_OPEN = -1
-"""The end of a collection that is still being read."""
 
 _ESCAPED_SLASH = re.compile(r'"(?:[^\\]|\\[^/])*?\\/', re.DOTALL)
 
@@ -79,7 +77,7 @@ def offset_position(text: str, offset: int) -> Position:
     return Position(line, offset - start + 1)
 
 
-def refuse_duplicate_keys(mapping: Node, name: str) -> None:
+def refuse_duplicate_keys(mapping: Collection, name: str) -> None:
     """Raise DecodeError for a key that repeats by text, and for a list or map as a key; note whether one merges."""
     scalar = NodeKind.SCALAR
     seen: set[str] = set()
@@ -138,22 +136,12 @@ def _build(parser: CParser, text: str, name: str) -> Node:
     finished: list[Node] = []
     top: list[Node] = []
     siblings = top
-    stack: list[tuple[Node, list[Node]]] = []
+    stack: list[tuple[Collection, list[Node]]] = []
     while True:
         event = get_event()
         kind = type(event)
         if kind is scalar_event:
-            start = event.start_mark
-            node = Node(
-                scalar,
-                start.line + 1,
-                start.column + 1,
-                start.index,
-                event.end_mark.index,
-                event.tag or "",
-                event.value,
-                event.style or "",
-            )
+            node = Node(scalar, event.start_mark, event.end_mark, event.tag or "", event.value, event.style or "")
             if slashes and node.style == '"' and _ESCAPED_SLASH.match(text, node.start, node.end):
                 what = "`\\/` is no escape in YAML."
                 raise DecodeError(what, name=name, at=node, remedy="Write the slash alone.")
@@ -161,29 +149,22 @@ def _build(parser: CParser, text: str, name: str) -> Node:
                 anchors[event.anchor] = node
             siblings.append(node)
         elif kind is mapping_start or kind is sequence_start:
-            start = event.start_mark
-            node = Node(
-                mapping if kind is mapping_start else sequence,
-                start.line + 1,
-                start.column + 1,
-                start.index,
-                _OPEN,
-                event.tag or "",
-                flow=bool(event.flow_style),
-            )
+            below: list[Node] = []
+            shape = mapping if kind is mapping_start else sequence
+            node = Collection(shape, event.start_mark, event.tag or "", below, flow=bool(event.flow_style))
             if event.anchor is not None:
                 anchors[event.anchor] = node
             siblings.append(node)
             stack.append((node, siblings))
-            node.children = siblings = []
+            siblings = below
             if len(stack) > MAX_DEPTH:
                 raise DecodeError(f"Nesting is deeper than {MAX_DEPTH} levels.", name=name, at=node)
         elif kind is mapping_end or kind is sequence_end:
-            node, siblings = stack.pop()
-            node.end = event.end_mark.index
+            ended, siblings = stack.pop()
+            ended.end_mark = event.end_mark
             if kind is mapping_end:
-                refuse_duplicate_keys(node, name)
-            finished.append(node)
+                refuse_duplicate_keys(ended, name)
+            finished.append(ended)
         elif kind is yaml.AliasEvent:
             aliased = True
             siblings.append(_alias(event, anchors, name))
@@ -195,14 +176,12 @@ def _build(parser: CParser, text: str, name: str) -> Node:
 
 
 def _alias(event: Any, anchors: Mapping[str, Node], name: str) -> Node:
-    start, anchor = event.start_mark, event.anchor
+    anchor = event.anchor
     target = anchors.get(anchor)
-    alias = Node(
-        NodeKind.ALIAS, start.line + 1, start.column + 1, start.index, event.end_mark.index, text=anchor, target=target
-    )
+    alias = Alias(event.start_mark, event.end_mark, anchor, target)
     if target is None:
         raise DecodeError(f"The anchor {quote(anchor)} is not known here.", name=name, at=alias)
-    if target.end == _OPEN:
+    if target.end_mark is None:
         raise DecodeError(f"The anchor {quote(anchor)} contains itself.", name=name, at=alias)
     return alias
 
