@@ -79,7 +79,7 @@ class HubCatalog:
     def _search(self, stop: Stop, query: str, verified: bool, most: int) -> HubListing:
         found: dict[str, HubKit] = {}
         total: int | None = None
-        start, strange = 0, 0
+        start, strange, dropped = 0, 0, 0
         for _ in range(MAX_PAGES):
             fields = {"query": query, "type": KIT_TYPE, "from": str(start), "size": str(PAGE)}
             if verified:
@@ -93,29 +93,35 @@ class HubCatalog:
                 return HubListing(tuple(found.values()), total, False, note)
             total = _whole(document.get("total"), total)
             rows = _rows(document)
-            before = len(found)
             for row in rows:
                 kit = kit_of_search(row)
                 if kit is None:
                     strange += 1
-                elif kit.stated_kit and (kit.verified or not verified) and len(found) < most:
-                    found.setdefault(kit.repository, kit)
+                elif kit.stated_kit and (kit.verified or not verified):
+                    dropped += len(found) >= most and kit.repository not in found
+                    if len(found) < most:
+                        found.setdefault(kit.repository, kit)
             start += len(rows)
-            ended = not rows or (total is not None and start >= total)
-            if ended or len(found) >= most or (len(found) == before and strange >= PAGE):
+            if not rows or (total is not None and start >= total) or len(found) >= most:
                 break
-        complete = total is None or start >= total
-        return HubListing(tuple(found.values()), total, complete, _note(len(found), total, complete, strange, "Kits"))
+        complete = not dropped and (total is None or start >= total)
+        return HubListing(tuple(found.values()), total, complete, _note(len(found), total, complete, strange))
 
     def _namespace(self, stop: Stop, namespace: str) -> HubListing:
         if not _NAMESPACE.fullmatch(namespace):
             raise RegistryError("This is no namespace of Docker Hub.", where=namespace[:80])
         found: dict[str, HubKit] = {}
         url = f"{self._api_base}/v2/repositories/{namespace}/?page_size={PAGE}"
-        for row in self._followed(stop, url, MAX_KITS):
-            kit = kit_of_namespace(row, namespace)
-            if kit is not None:
-                found.setdefault(kit.repository, kit)
+        try:
+            for row in self._followed(stop, url, MAX_KITS):
+                kit = kit_of_namespace(row, namespace)
+                if kit is not None:
+                    found.setdefault(kit.repository, kit)
+        except RegistryError as error:
+            if not found or isinstance(error, RateLimited):
+                raise
+            kits = tuple(found[name] for name in sorted(found))
+            return HubListing(kits, None, False, f"The list broke off after {len(kits):,} Kits: {error.what}")
         unsure = sum(not kit.stated_kit for kit in found.values())
         note = f"Docker Hub does not say of {unsure:,} repositories whether they hold Kits." if unsure else ""
         if not found:
@@ -139,9 +145,9 @@ class HubCatalog:
             for row in _rows(document):
                 count += 1
                 yield row
-            if len(seen) >= MAX_PAGES or count >= most:
-                return
             url = _next(url, document.get("next"))
+            if url and (len(seen) >= MAX_PAGES or count >= most):
+                raise RegistryError(f"Docker Hub's list does not end after {count:,} entries.", where=url)
 
     def _json(self, stop: Stop, url: str, headers: dict[str, str]) -> dict[str, Any]:
         if self._offline:
@@ -248,11 +254,12 @@ def _next(url: str, stated: Any) -> str:
         return ""
     if urlsplit(following).netloc != urlsplit(url).netloc:
         raise RegistryError("Docker Hub continues its list on another host; we do not follow.", where=url)
-    # A list behind a load balancer sometimes names its own plain address.
+    # A list behind a load balancer may name its own plain address.
     return urlsplit(following)._replace(scheme=urlsplit(url).scheme).geturl()
 
 
-def _note(shown: int, total: int | None, complete: bool, strange: int, what: str) -> str:
+def _note(shown: int, total: int | None, complete: bool, strange: int) -> str:
     if not complete:
-        return f"Docker Hub shows {shown:,} of {total:,} {what}; search for the others by name."
+        of = f" of {total:,}" if total is not None else ""
+        return f"Docker Hub shows {shown:,}{of} Kits; search for the others by name."
     return f"{strange:,} entries could not be read." if strange else ""

@@ -149,7 +149,7 @@ def _joined(row: Mapping[str, Any]) -> str:
 def _name(value: Any) -> str:
     """``docker.io/namespace/name`` where the value is such a name without host, else empty."""
     stated = text(value)
-    if stated.count("/") != 1:
+    if stated.count("/") != 1 or "." in stated.partition("/")[0]:
         return ""
     try:
         reference = parse(f"{HUB}/{stated}")

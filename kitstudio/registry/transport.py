@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from requests.utils import should_bypass_proxies
+from requests.utils import get_environ_proxies, should_bypass_proxies
 
 from kitstudio.registry.reference import RegistryError
 
@@ -40,6 +40,17 @@ class Network:
         """Whether ``host`` is spoken to over plain HTTP."""
         return is_plain(host, self.plain_http)
 
+    def proxies_for(self, url: str) -> dict[str, str]:
+        """The proxies for an address, stated ones or else the environment's; none for loopback and for what
+        ``no_proxy`` names."""
+        if _is_loopback(urlsplit(url).hostname or ""):
+            return {}
+        if not self.proxies:
+            return dict(get_environ_proxies(url))
+        if should_bypass_proxies(url, no_proxy=",".join(self.no_proxy) or "none.invalid"):
+            return {}
+        return dict(self.proxies)
+
 
 DIRECT = Network()
 """Nothing set: the system's certificates, the environment's proxies."""
@@ -61,22 +72,13 @@ class HttpSession(requests.Session):
             self.trust_env = False
 
     def rebuild_proxies(self, prepared_request: requests.PreparedRequest, proxies: Any) -> Any:
-        return super().rebuild_proxies(prepared_request, self.proxies_for(prepared_request.url or ""))
+        return super().rebuild_proxies(prepared_request, self.network.proxies_for(prepared_request.url or ""))
 
     def merge_environment_settings(self, url: str, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
         settings = super().merge_environment_settings(url, proxies, stream, verify, cert)
         if self.network.proxies or _is_loopback(_host_name(urlsplit(url).netloc)):
-            settings["proxies"] = self.proxies_for(url)
+            settings["proxies"] = self.network.proxies_for(url)
         return settings
-
-    def proxies_for(self, url: str) -> dict[str, str]:
-        """The stated proxies for an address; none for loopback and for what ``no_proxy`` names."""
-        host = urlsplit(url).hostname or ""
-        if _is_loopback(host) or not self.network.proxies:
-            return {} if _is_loopback(host) else dict(requests.utils.get_environ_proxies(url))
-        if should_bypass_proxies(url, no_proxy=",".join(self.network.no_proxy) or "none.invalid"):
-            return {}
-        return dict(self.network.proxies)
 
     def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
         old, new = response.request.url or "", prepared_request.url or ""
