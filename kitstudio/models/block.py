@@ -81,13 +81,15 @@ def _check_group(group: CapabilityGroup, path: str, kind: str) -> Iterator[Issue
 
 
 def _check_block(block: list[Placed], kind: str, *, cross_check: bool) -> Iterator[Issue]:
+    if not block:
+        return
     if kind == "mixin":
         for placed in block:
             known = lookup(placed.entry.type)
             if known is not None and known.workload_only:
                 yield Issue("capabilities", f"{placed.entry.type} is for a workload, not for a mixin")
                 break
-    found = _Block(kind, Counter(placed.entry.type for placed in block))
+    found = _Block(kind, Counter([placed.entry.type for placed in block]) if len(block) > 1 else {})
     for placed in block:
         yield from found.check(placed)
     yield from both_policies(block)
@@ -132,7 +134,7 @@ class _Block:
         if singleton:
             yield Issue(f"{path}.type", f"{entry.type} is already stated at {repeated}", "Keep one entry.")
         # A type stated once has no twin: its config need not be digested.
-        digest = config_digest(entry.config) if self.counts[entry.type] > 1 else None
+        digest = config_digest(entry.config) if self.counts.get(entry.type, 1) > 1 else None
         if digest is not None:
             twin = self.exact.setdefault((entry.type, digest), path)
             if twin is not path:

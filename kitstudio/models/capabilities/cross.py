@@ -71,14 +71,16 @@ def session_agreement(block: Sequence[Placed]) -> tuple[Issue, ...]:
     return tuple(found)
 
 
-def inject_domains(policy: Capability | None, credentials: Iterable[Placed]) -> tuple[Issue, ...]:
+def inject_domains(policy: Capability | None, credentials: Sequence[Placed]) -> tuple[Issue, ...]:
     """Every inject domain is among the hosts the policy allows in each phase its credential names.
 
     ``policy``: the block's one valid policy, None when it has none at all. ``credentials``: the valid ones.
     Patterns are not expanded: only a bare ``*`` or ``**`` covers what is not named.
     """
+    found: list[Issue] = []
+    if not credentials:
+        return ()
     rules = POLICIES[policy.type].decode(policy.config) if policy is not None else Policy()
-    found = []
     for placed in credentials:
         typed = credential.TYPE.decode(placed.entry.config)
         for phase in typed.phases:

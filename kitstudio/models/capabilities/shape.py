@@ -7,7 +7,7 @@ left over. Any fault is a ``ShapeError``; validation reports it at ``….config`
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from kitstudio.models.descriptor import JsonValue
@@ -32,18 +32,25 @@ def is_parameterised(value: JsonValue) -> bool:
 
 def is_encodable(value: JsonValue) -> bool:
     """False for what JSON cannot spell: infinities, not-a-number, and mapping keys that are not text."""
+    if isinstance(value, float):
+        return math.isfinite(value)
     waiting: list[object] = [value]
     while waiting:
         item = waiting.pop()
+        inside: Iterable[object] = ()
         if isinstance(item, dict):
             for key in item:
                 if not isinstance(key, str):
                     return False
-            waiting.extend(item.values())
+            inside = item.values()
         elif isinstance(item, list):
-            waiting.extend(item)
-        elif isinstance(item, float) and not math.isfinite(item):
-            return False
+            inside = item
+        for below in inside:
+            kind = type(below)
+            if kind is dict or kind is list:
+                waiting.append(below)
+            elif kind is float and not math.isfinite(cast(float, below)):
+                return False
     return True
 
 
@@ -164,10 +171,13 @@ class Reader:
 
     def _take(self, name: str) -> JsonValue:
         left = self._left
+        if not left:
+            return None
         stated = name in left
         value = left.pop(name, None)
+        size = len(name)
         # Spellings that differ in case are one field; the last one in byte order, the exact one, stands.
-        while left and (key := self._key(name)) is not None:
+        for key in [k for k in left if isinstance(k, str) and len(k) == size and _folded(k) == _folded(name)]:
             other = left.pop(key)
             if not stated:
                 value, stated = other, True
