@@ -202,14 +202,14 @@ async def test_programs_that_know_no_proxy_are_carried_by_name(session: GuestSes
         if b"denied" in head:
             writer.write(b"HTTP/1.1 403 Forbidden\r\n\r\n")
         else:
-            writer.write(b"HTTP/1.1 200 OK\r\n\r\nhello " + await reader.readline())
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            writer.write(b"hello " + await reader.readline())
         writer.close()
 
     listener = await session.forward(3128, proxy)
     try:
-        out = await sh(
-            session, "echo me | nc Example.ORG 5432; echo x | nc denied.test 443; echo me | nc 192.0.2.7 99; true"
-        )
+        calls = ("Example.ORG 5432", "denied.test 443", "192.0.2.7 99")
+        out = await sh(session, "".join(f"echo me | nc {call}; " for call in calls) + "true")
     finally:
         listener.close()
         await listener.wait_closed()
@@ -235,9 +235,9 @@ async def test_without_a_proxy_nothing_answers(session: GuestSession) -> None:
 
 
 async def test_the_root_holds_nothing_of_ours(session: GuestSession) -> None:
-    out = await sh(session, "ls /; ls -A /run; ls /kit /l /u /init 2>&1 | grep -v 'No such' ; true")
-    assert "kit\n" in out.partition("\n\n")[0] + "\n"
-    assert await sh(session, "ls -ld /run/kit").startswith("drwx------")
+    assert (await sh(session, "ls -A /")).split() == ["bin", "dev", "etc", "home", "proc", "run", "sys", "tmp"]
+    assert await sh(session, "ls -A /run") == "kit\n"
+    assert (await sh(session, "ls -ld /run/kit")).startswith("drwx------")
     refused = await session.run(["ls", "/proc/1/root/", "/proc/1/cwd/"], env=PATH, identity=AGENT)
     assert refused.status != 0
 
@@ -252,8 +252,6 @@ async def test_the_process_limit_leaves_room_for_the_channel(session: GuestSessi
 async def test_a_lost_connection_is_followed_by_a_new_one(booted: tuple[Machine, GuestSession]) -> None:
     machine, session = booted
     flood = asyncio.create_task(session.run(["yes"], env=PATH, output_limit=1 << 40))
-    while not session.connection.get_extra_info("peername") and not flood.done():
-        break
     await asyncio.wait({flood}, timeout=0.3)
     session.connection.abort()
     with pytest.raises(SandboxError):
