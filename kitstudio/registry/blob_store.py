@@ -21,6 +21,8 @@ from kitstudio.registry.reference import RegistryError, is_digest
 from kitstudio.registry.threads import Stop
 
 CHUNK = 1 << 20
+NOTED_EVERY = 300.0
+"""Seconds between two notes that a blob is in use."""
 STALE_AFTER = 600.0
 """Seconds before an unfinished file without a living writer is cleared."""
 
@@ -57,6 +59,7 @@ class BlobStore:
             with contextlib.suppress(OSError):
                 path.unlink()
             return None
+        _note_use(path)
         return path
 
     def read(self, digest: str, limit: int) -> bytes | None:
@@ -233,6 +236,14 @@ def file_chunks(path: Path) -> Iterator[bytes]:
 def _remember(path: Path, digest: str) -> None:
     status = path.stat()
     _verified[(str(path), digest)] = (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _note_use(path: Path) -> None:
+    """Keep the time of last use where disks that do not keep it have it too; the content's own time stays."""
+    with contextlib.suppress(OSError):
+        status = path.stat()
+        if time.time() - status.st_atime > NOTED_EVERY:
+            os.utime(path, ns=(time.time_ns(), status.st_mtime_ns))
 
 
 def _sync_folder(folder: Path) -> None:
