@@ -6,8 +6,9 @@ repository, ``local.invalid/<folder name>``. Blobs are used where they lie, veri
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from kitstudio.registry.newest import newest_tag
 from kitstudio.registry.reference import LOCAL, LayoutLocation, Reference, RegistryError, is_tag, parse
 from kitstudio.registry.source import Artifact, IndexEntry, Layer, Manifest, NotFound, Platform
 from kitstudio.registry.threads import Stop, in_thread
+from kitstudio.registry.watch import EVERY, Look, Pause, file_stamp, watch
 from kitstudio.registry.writer import REF_NAME
 
 MAX_NAMES = 100_000
@@ -32,8 +34,10 @@ class _Named:
 class LayoutSource:
     """The layout at ``root``; its index is read afresh for every question, so it may change underneath."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, every: float = EVERY, pause: Pause = asyncio.sleep) -> None:
         self.root = root
+        self._every = every
+        self._pause = pause
         self._store = BlobStore(root)
         self._known: tuple[bytes, tuple[_Named, ...]] = (b"", ())
 
@@ -62,9 +66,26 @@ class LayoutSource:
         return await in_thread(self._reference, location)
 
     async def events(self) -> AsyncIterator[str]:
-        never: tuple[str, ...] = ()
-        for repository in never:
+        """Repositories whose versions changed, came or went, noticed within a few seconds."""
+        async for repository in watch(self._states(), every=self._every, pause=self._pause):
             yield repository
+
+    def _states(self) -> Look:
+        """How each repository stands; the index is read again only when its file is another one."""
+        last: tuple[tuple[int, ...], dict[str, Hashable]] = ((), {})
+
+        def look(stop: Stop) -> Mapping[str, Hashable]:
+            nonlocal last
+            stamp = file_stamp(self.root / "index.json")
+            if not stamp or stamp != last[0]:
+                states: dict[str, frozenset[tuple[str, str]]] = {}
+                for named in self._names(stop):
+                    row = (named.reference.tag, named.entry.digest)
+                    states[named.reference.name] = states.get(named.reference.name, frozenset()) | {row}
+                last = (stamp, dict(states))
+            return last[1]
+
+        return look
 
     def _names(self, stop: Stop) -> tuple[_Named, ...]:
         path = self.root / "index.json"
