@@ -125,6 +125,8 @@ def _kits(command: _Command) -> None:
     validate = command("validate", "validate:validate", "judge a descriptor file or a published Kit")
     validate.add_argument("reference", metavar="FILE|REF")
     validate.add_argument("--form", choices=_FORMS, help="which rules apply (default: by what it is)")
+    schema = command("schema", "schema:schema", "the JSON Schema of a descriptor, for an editor")
+    schema.add_argument("type", nargs="?", default="", metavar="TYPE", help="of one capability's config, port@1 …")
     inspect = command("inspect", "kits:inspect", "show one Kit from its manifest")
     inspect.add_argument("reference", metavar="REF")
     inspect.add_argument("--platform", default="", metavar="OS/ARCH", help="another platform than this machine's")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kitstudio.models.capabilities.commands import Argv, command
-from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, MergeConflict
+from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, FieldKeywords, MergeConflict
 from kitstudio.models.capabilities.shape import Reader, holds_reference
 from kitstudio.models.issue import Issue
 from kitstudio.models.relations import is_name, normalise
@@ -27,6 +28,7 @@ class AcpType(CapabilityType[Acp]):
     name = "com.docker.sandbox/acp@1"
     title = "agent protocol adapter"
     silent = True
+    keywords: ClassVar[FieldKeywords] = {"": {"required": ["agent", "command"]}, "protocolVersion": {"minimum": 1}}
 
     def read(self, fields: Reader) -> Acp:
         env = fields.object("env")

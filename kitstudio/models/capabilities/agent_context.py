@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kitstudio.models.capabilities import paths
-from kitstudio.models.capabilities.contract import CapabilityType, Config, Slot
+from kitstudio.models.capabilities.contract import CapabilityType, Config, FieldKeywords, Slot
 from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_reference
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
@@ -43,6 +44,10 @@ class AgentContextType(CapabilityType[AgentContext]):
     singleton = True
     silent = True
     slot = Slot.CONTEXT
+    keywords: ClassVar[FieldKeywords] = {
+        "directory": {"pattern": "^/"},
+        "": {"dependencies": {"directory": ["filename"]}},
+    }
 
     def read(self, fields: Reader) -> AgentContext:
         return AgentContext(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kitstudio.models.capabilities import paths
-from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, MergeConflict
+from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, FieldKeywords, MergeConflict
 from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_reference, is_parameterised
 from kitstudio.models.issue import Issue
 
@@ -30,6 +31,7 @@ class AgentSkillType(CapabilityType[AgentSkill]):
     name = "com.docker.sandbox/agent-skill@1"
     title = "bundled skill"
     silent = True
+    keywords: ClassVar[FieldKeywords] = {"": {"required": ["path"]}, "name": {"pattern": f"^(?:{_NAME.pattern})$"}}
 
     def read(self, fields: Reader) -> AgentSkill:
         name = fields.text("name") if fields.has("name") else None

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kitstudio.models import words
 from kitstudio.models.capabilities import paths
-from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant, MergeConflict
+from kitstudio.models.capabilities.contract import (
+    CapabilityType,
+    Claim,
+    Config,
+    Fact,
+    FieldKeywords,
+    Grant,
+    MergeConflict,
+)
 from kitstudio.models.capabilities.shape import Reader, ShapeError
 from kitstudio.models.issue import Issue
 from kitstudio.models.weights import Group, Weight
@@ -30,6 +39,11 @@ class AgentSkillsType(CapabilityType[AgentSkills]):
     title = "shared skills"
     family = Group.SKILLS
     heaviest = Weight.CRITICAL
+    keywords: ClassVar[FieldKeywords] = {
+        "": {"required": ["path"]},
+        "path": {"pattern": "^/"},
+        "mode": {"enum": ["", "readonly", "readwrite"]},
+    }
 
     def read(self, fields: Reader) -> AgentSkills:
         return AgentSkills(fields.text("path"), fields.text("mode"))

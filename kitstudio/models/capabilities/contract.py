@@ -7,7 +7,7 @@ rows all ask it; nothing else in ``models`` knows a config's fields. Paths in an
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar, Generic, TypeAlias, TypeVar
@@ -19,6 +19,9 @@ from kitstudio.models.weights import Group, Phase, Weight
 
 Config: TypeAlias = "dict[str, JsonValue] | None"
 """A capability's ``config`` as decoded: None when absent or null."""
+
+FieldKeywords: TypeAlias = "Mapping[str, Mapping[str, JsonValue]]"
+"""Keywords of JSON Schema by path below a config; ``[]`` for the items of a list."""
 
 C = TypeVar("C")
 """The typed form of one type's config."""
@@ -96,6 +99,9 @@ class CapabilityType(ABC, Generic[C]):
     """A merge writes its entries anew from their typed form; of other types the first config is kept as it stands."""
     one_author: ClassVar[bool] = False
     """At most one contribution states it; an identical restatement is the same ask (§9.5)."""
+
+    keywords: ClassVar[FieldKeywords] = {}
+    """What ``values`` asks of single fields, as far as a schema can say it."""
 
     @abstractmethod
     def read(self, fields: Reader) -> C:

@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from kitstudio.models import words
-from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant, MergeConflict
+from kitstudio.models.capabilities.contract import (
+    CapabilityType,
+    Claim,
+    Config,
+    Fact,
+    FieldKeywords,
+    Grant,
+    MergeConflict,
+)
 from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_reference
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
@@ -63,6 +72,15 @@ class CredentialType(CapabilityType[Credential]):
     family = Group.CREDENTIALS
     heaviest = Weight.SERIOUS
     rewritten = True
+    keywords: ClassVar[FieldKeywords] = {
+        "": {"required": ["service", "phase"]},
+        "service": {"pattern": f"^(?:{_SERVICE.pattern})$"},
+        "phase": {"enum": list(PHASES)},
+        "phase[]": {"enum": list(PHASES)},
+        "apiKey.name": {"pattern": f"^(?:{_VARIABLE.pattern})?$"},
+        "apiKey.inject[]": {"required": ["domain"]},
+        "oauth.credentialFile.format": {"enum": ["json", "toml"]},
+    }
 
     def read(self, fields: Reader) -> Credential:
         stated = fields.text_or_texts("phase")

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kitstudio.models import words
 from kitstudio.models.capabilities import paths, sizes
-from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant, MergeConflict
+from kitstudio.models.capabilities.contract import (
+    CapabilityType,
+    Claim,
+    Config,
+    Fact,
+    FieldKeywords,
+    Grant,
+    MergeConflict,
+)
 from kitstudio.models.capabilities.shape import Reader
 from kitstudio.models.capabilities.volume import storage_claim, storage_key
 from kitstudio.models.issue import Issue
@@ -27,6 +36,11 @@ class HostMountType(CapabilityType[HostMount]):
     title = "shared host folder"
     family = Group.HOST_FILES
     heaviest = Weight.CRITICAL
+    keywords: ClassVar[FieldKeywords] = {
+        "": {"required": ["path"]},
+        "path": {"pattern": "^/"},
+        "mode": {"pattern": f"^(?:{sizes.MODE_PATTERN})$"},
+    }
 
     def read(self, fields: Reader) -> HostMount:
         mode = fields.text("mode") if fields.has("mode") else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kitstudio.models.capabilities import paths, sizes
 from kitstudio.models.capabilities.commands import Argv, command
-from kitstudio.models.capabilities.contract import CapabilityType, Config, Slot
+from kitstudio.models.capabilities.contract import CapabilityType, Config, FieldKeywords, Slot
 from kitstudio.models.capabilities.shape import Reader
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
@@ -53,6 +54,15 @@ class LifecycleType(CapabilityType[Lifecycle]):
     singleton = True
     silent = True
     slot = Slot.LIFECYCLE
+    keywords: ClassVar[FieldKeywords] = {
+        "install[]": {"required": ["command"]},
+        "startup[]": {"required": ["command"]},
+        "install[].env[]": {"pattern": f"^(?:{_VARIABLE.pattern})$"},
+        "startup[].env[]": {"pattern": f"^(?:{_VARIABLE.pattern})$"},
+        "files[]": {"required": ["path"]},
+        "files[].path": {"pattern": "^/"},
+        "files[].mode": {"pattern": f"^(?:{sizes.MODE_PATTERN})?$"},
+    }
 
     def read(self, fields: Reader) -> Lifecycle:
         return Lifecycle(

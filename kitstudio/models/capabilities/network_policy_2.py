@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import ClassVar
 
 from kitstudio.models.capabilities import network
-from kitstudio.models.capabilities.contract import CapabilityType, Config, Fact, Grant, Slot
+from kitstudio.models.capabilities.contract import CapabilityType, Config, Fact, FieldKeywords, Grant, Slot
 from kitstudio.models.capabilities.network import METHODS, Entry, Policy, Rules
 from kitstudio.models.capabilities.shape import Reader, ShapeError
 from kitstudio.models.issue import Issue
 from kitstudio.models.weights import Group, Weight
+
+_ENTRY: FieldKeywords = {
+    "": {"required": ["hosts"]},
+    ".methods[]": {"enum": ["ANY", *sorted(METHODS)]},
+    ".paths[]": {"pattern": "^/"},
+}
 
 
 class NetworkPolicy2(CapabilityType[Policy]):
@@ -18,6 +25,12 @@ class NetworkPolicy2(CapabilityType[Policy]):
     family = Group.NETWORK
     heaviest = Weight.CRITICAL
     singleton = True
+    keywords: ClassVar[FieldKeywords] = {
+        f"{phase}.{verb}[]{name}": rule
+        for phase in network.PHASES
+        for verb in ("allow", "deny")
+        for name, rule in _ENTRY.items()
+    }
     slot = Slot.NETWORK
 
     def read(self, fields: Reader) -> Policy:
@@ -57,16 +70,8 @@ def _rules(fields: Reader | None) -> Rules:
 
 
 def _list(fields: Reader, name: str) -> tuple[Entry, ...]:
-    entries = []
-    for index, item in enumerate(fields.items(name) or ()):
-        where = f"{fields.where}.{name}[{index}]"
-        if item is None or isinstance(item, str):
-            entries.append(Entry((item or "",)))
-        elif isinstance(item, dict):
-            entries.append(_entry(Reader(item, where)))
-        else:
-            raise ShapeError(f"{where} must be a host or a mapping with hosts, methods and paths")
-    return tuple(entries)
+    stated = fields.texts_or_objects(name, "a host or a mapping with hosts, methods and paths")
+    return tuple(Entry((item,)) if isinstance(item, str) else _entry(item) for item in stated or ())
 
 
 def _entry(fields: Reader) -> Entry:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kitstudio.models import words
-from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant
+from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, FieldKeywords, Grant
 from kitstudio.models.capabilities.shape import Reader, ShapeError
 from kitstudio.models.issue import Issue
 from kitstudio.models.weights import Group, Weight
@@ -29,6 +30,11 @@ class PortType(CapabilityType[Port]):
     name = "com.docker.sandbox/port@1"
     title = "port"
     family = Group.PORTS
+    keywords: ClassVar[FieldKeywords] = {
+        "": {"required": ["container"]},
+        "container": {"minimum": 1, "maximum": 65535},
+        "transport": {"enum": ["", "tcp", "udp"]},
+    }
 
     def read(self, fields: Reader) -> Port:
         return Port(fields.integer("container"), fields.text("transport"), fields.text("name"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kitstudio.models.capabilities import sizes
-from kitstudio.models.capabilities.contract import CapabilityType, Slot
+from kitstudio.models.capabilities.contract import CapabilityType, FieldKeywords, Slot
 from kitstudio.models.capabilities.shape import Reader
 from kitstudio.models.issue import Issue
 
@@ -43,6 +44,7 @@ class ResourcesType(CapabilityType[Resources]):
     silent = True
     slot = Slot.RESOURCES
     one_author = True
+    keywords: ClassVar[FieldKeywords] = {"cpu": {"minimum": 0}, "memory": {"pattern": f"^(?:{sizes.SIZE_PATTERN})?$"}}
 
     def read(self, fields: Reader) -> Resources:
         return Resources(fields.number("cpu"), fields.text("memory"), fields.text("gpu"))

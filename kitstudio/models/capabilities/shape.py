@@ -148,6 +148,22 @@ class Reader:
             found.append(Reader(item, place))
         return tuple(found)
 
+    def texts_or_objects(self, name: str, wanted: str) -> tuple[str | Reader, ...] | None:
+        """A list of texts and fixed-shape mappings; a null inside reads as an empty text."""
+        value = self.items(name)
+        if value is None:
+            return None
+        found: list[str | Reader] = []
+        for index, item in enumerate(value):
+            place = f"{self.where}.{name}[{index}]"
+            if item is None or isinstance(item, str):
+                found.append(item or "")
+            elif isinstance(item, dict):
+                found.append(Reader(item, place))
+            else:
+                raise ShapeError(f"{place} must be {wanted}")
+        return tuple(found)
+
     def items(self, name: str) -> Sequence[JsonValue] | None:
         """A list of anything, None when absent or null."""
         value = self._take(name)

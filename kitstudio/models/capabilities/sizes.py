@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)[\t\n\f\r ]*(?:([kKmMgGtT])i?[bB]?)?")
+SIZE_PATTERN = r"([0-9]+(?:\.[0-9]+)?)[\t\n\f\r ]*(?:([kKmMgGtT])i?[bB]?)?"
+MODE_PATTERN = "[0-7]{3,4}"
+_SIZE = re.compile(SIZE_PATTERN)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_MODE = re.compile(r"[0-7]{3,4}")
+_MODE = re.compile(MODE_PATTERN)
 _LONGEST = 256
 
 SIZE_RULE = "a number, optionally followed by k, m, g or t (powers of 1024)"

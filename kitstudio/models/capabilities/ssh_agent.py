@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from kitstudio.models import words
-from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant
+from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, FieldKeywords, Grant
 from kitstudio.models.capabilities.shape import Reader, ShapeError, holds_reference
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.issue import Issue
@@ -42,6 +43,11 @@ class SshAgentType(CapabilityType[SshAgent]):
     family = Group.SSH_AGENT
     heaviest = Weight.CRITICAL
     rewritten = True
+    keywords: ClassVar[FieldKeywords] = {
+        "": {"required": ["phase"]},
+        "phase": {"enum": list(PHASES)},
+        "phase[]": {"enum": list(PHASES)},
+    }
 
     def read(self, fields: Reader) -> SshAgent:
         stated = fields.text_or_texts("phase")

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from kitstudio.models import words
 from kitstudio.models.capabilities import paths, sizes
-from kitstudio.models.capabilities.contract import CapabilityType, Claim, Config, Fact, Grant, MergeConflict
+from kitstudio.models.capabilities.contract import (
+    CapabilityType,
+    Claim,
+    Config,
+    Fact,
+    FieldKeywords,
+    Grant,
+    MergeConflict,
+)
 from kitstudio.models.capabilities.shape import Reader, holds_reference
 from kitstudio.models.issue import Issue
 from kitstudio.models.weights import Group, Weight
@@ -29,6 +38,12 @@ class VolumeType(CapabilityType[Volume]):
     name = "com.docker.sandbox/volume@1"
     title = "volume"
     family = Group.STORAGE
+    keywords: ClassVar[FieldKeywords] = {
+        "": {"required": ["path"]},
+        "path": {"pattern": "^/"},
+        "size": {"pattern": f"^(?:{sizes.SIZE_PATTERN})?$"},
+        "mode": {"pattern": f"^(?:{sizes.MODE_PATTERN})?$"},
+    }
 
     def read(self, fields: Reader) -> Volume:
         return Volume(fields.text("path"), fields.text("size"), fields.boolean("tmpfs"), fields.text("mode"))
