@@ -4,11 +4,14 @@
 |---|---|
 | `reference` | references and the forms of the command line |
 | `source` | the contract every source fulfils, and its values |
-| `manifest`, `artifact` | manifests, indexes and configs; from a reference to one `Artifact` (§9.3, §10) |
-| `blob_store` | verified bytes on disk, an OCI layout |
-| `layout`, `demo`, `folder`, `registry` | the sources |
-| `client`, `challenge`, `credentials`, `failures` | requests to a registry: sign-in, limits, refusals in words |
+| `manifest`, `artifact`, `attached` | manifests, indexes and configs; from a reference to one `Artifact` (§9.3, §10); signatures and what else is attached |
+| `blob_store`, `eviction` | verified bytes on disk, an OCI layout; keeping it within a size |
+| `layout`, `demo`, `folder`, `registry`, `hub` | the sources; `listing`, `hub_values` are their lists, `watch` notices changes |
+| `index`, `memory` | the Kits seen, searchable and offline; marks for conditional requests |
+| `credentials`, `credential_helper`, `secret_store`, `accounts`, `sign_in` | who we are to a registry |
+| `transport`, `session`, `client`, `challenge`, `token_service`, `failures` | requests to a registry: the way out, sign-in, limits, refusals in words |
+| `web`, `icons`, `icon_format` | small pages and pictures from elsewhere |
 | `writer`, `copy` | images as values, layouts, copies with digests kept |
 | `kit_image`, `debian`, `demo_build` | from sources to published Kits; the embedded catalog |
 | `threads` | the two bounded pools behind which all of it blocks |
-"""
+"""  # noqa: E501

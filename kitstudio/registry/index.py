@@ -27,6 +27,8 @@ MAX_BODY = 512 * 1024
 MAX_MARK_VALUE = 1024 * 1024
 MAX_FIELD = 4000
 MAX_WORDS = 12
+TRIM_EVERY = 256
+"""Marks kept between two looks at the limits."""
 
 
 class IndexUnusable(RegistryError):
@@ -68,6 +70,7 @@ class KitIndex:
         self._local = threading.local()
         self._writing = threading.Lock()
         self._generation = 0
+        self._marks = 0
         self._open: list[sqlite3.Connection] = []
 
     def put(self, kits: Iterable[SeenKit]) -> None:
@@ -158,7 +161,9 @@ class KitIndex:
                 "INSERT OR REPLACE INTO marks (key, mark, value, seen) VALUES (?, ?, ?, ?)",
                 (key, seen.mark, seen.value, self._now()),
             )
-            self._trim(connection)
+            self._marks += 1
+            if self._marks % TRIM_EVERY == 1:
+                self._trim(connection)
 
     def close(self) -> None:
         """Close every connection of this object."""

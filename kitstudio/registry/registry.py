@@ -100,6 +100,11 @@ class RegistrySource:
         for repository in never:
             yield repository
 
+    def renew(self) -> None:
+        """After a sign-in or sign-out: what was known of the former asker (tokens, limits) no longer counts."""
+        for session in (self._session, *self._mirrors):
+            session.renew()
+
     async def push_blob(self, reference: Reference, blob: Layer, path: Path) -> None:
         """Upload a blob unless the repository has it."""
         await on_host(self.registry, self._push_blob, reference, blob, path)

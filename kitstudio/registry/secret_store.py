@@ -330,6 +330,11 @@ def _is_locked(backend: KeyringBackend) -> bool:
     if type(backend).__module__ != "keyring.backends.SecretService":
         return False
     import secretstorage
+    import secretstorage.exceptions
 
     with contextlib.closing(secretstorage.dbus_init()) as connection:
-        return bool(secretstorage.get_default_collection(connection).is_locked())
+        try:
+            # Not get_default_collection: it would make one that is missing, and ask for its password.
+            return bool(secretstorage.Collection(connection).is_locked())
+        except secretstorage.exceptions.ItemNotFoundException:
+            return True

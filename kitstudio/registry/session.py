@@ -80,6 +80,12 @@ class Session:
             if self._tokens.get((repository, push), ("", 0.0))[0] == value:
                 self._tokens.pop((repository, push), None)
 
+    def renew(self) -> None:
+        """Begin anew, as somebody else: tokens and a running limit belong to who asked before."""
+        with self._lock:
+            self._tokens.clear()
+            self._limit, self._limited_until = None, 0.0
+
     def hold(self, limit: RateLimited) -> RateLimited:
         """Note a stated limit: until it has passed nothing more is sent."""
         if limit.retry_after:

@@ -113,6 +113,23 @@ async def list_accounts(sign_ins: SignIns) -> tuple[Account, ...]:
     return await in_thread(collect)
 
 
+async def signed_in_as(sign_ins: SignIns, registry: str, repository: str = "") -> Account | None:
+    """The account that would be used, without looking at any secret and without running a helper."""
+
+    def covers(account: Account) -> bool:
+        inside = not account.prefix or f"{repository}/".startswith(f"{account.prefix}/")
+        return account.host == registry and inside
+
+    def choose(stop: Stop) -> Account | None:
+        for accounts in (sign_ins.accounts.entries(), sign_ins.docker.accounts()):
+            found = sorted(filter(covers, accounts), key=lambda account: len(account.prefix))
+            if found:
+                return found[-1]
+        return None
+
+    return await in_thread(choose)
+
+
 async def verify(host: str, credential: Credential, *, network: Network = DIRECT) -> None:
     """Ask the registry whether it takes a sign-in; raises ``SignInRequired`` where it does not."""
     await on_network(_verify, host, credential, network)

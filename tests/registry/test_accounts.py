@@ -15,7 +15,7 @@ from kitstudio.registry.credentials import Account, Credential, DockerCredential
 from kitstudio.registry.reference import RegistryError, parse
 from kitstudio.registry.registry import RegistrySource
 from kitstudio.registry.secret_store import FileStore, KeyringStore, SecretStoreError, SessionStore
-from kitstudio.registry.sign_in import list_accounts, login, logout, open_sign_ins
+from kitstudio.registry.sign_in import list_accounts, login, logout, open_sign_ins, signed_in_as
 from kitstudio.registry.source import ArtifactKind, SignInRequired
 from tests.builders import kit_image, layout
 from tests.registry.servers import PASSWORD, USER, Answer, Double, Server, TokenService
@@ -205,6 +205,10 @@ async def test_accounts_typed_here_come_before_dockers(tmp_path: Path) -> None:
     assert isinstance(sign_ins.credentials, FirstOf)
     found = [sign_ins.credentials.lookup(host, "a") for host in (HOST, "b.example", "c.example")]
     assert [c.username if c else "" for c in found] == ["ada", "doc", ""]
+    sign_ins.accounts.add(Account("b.example", "team", "session", "a"), "2")
+    who = [await signed_in_as(sign_ins, *place) for place in ((HOST,), ("b.example", "a/b"), ("b.example", "ab"))]
+    assert [(a.username, a.store) for a in who if a] == [("ada", "session"), ("team", "session"), ("doc", "docker")]
+    assert await signed_in_as(sign_ins, "c.example") is None
 
 
 def test_keyring_that_refuses_to_delete_is_told_and_the_index_forgets(tmp_path: Path) -> None:

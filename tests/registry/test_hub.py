@@ -10,13 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kitstudio.registry.blob_store import BlobStore
+from kitstudio.registry.blob_store import BlobStore, digest_of
 from kitstudio.registry.hub import SEARCH_PATH, HubCatalog, HubSource
 from kitstudio.registry.hub_values import kit_of_namespace, kit_of_search, tag_of
+from kitstudio.registry.manifest import V2_ARTIFACT
 from kitstudio.registry.reference import RegistryError, parse
 from kitstudio.registry.registry import RegistrySource
 from kitstudio.registry.session import Clock
-from kitstudio.registry.source import Offline, RateLimited
+from kitstudio.registry.source import ArtifactKind, Offline, RateLimited
+from kitstudio.registry.writer import build_image
+from tests.builders import ImageConfig, descriptor, kit_image, layer
 from tests.registry.servers import Answer, Double, Request
 
 
@@ -274,3 +277,27 @@ async def test_hub_source_lists_by_the_catalog_and_reads_by_the_registry(
     double.answer = lambda request: Answer(404)
     registry.answer = lambda request: body({"tags": ["3.0"]})
     assert await source.tags("docker.io/acme/kit-1") == ("3.0",)
+
+
+async def test_both_kit_lines_of_the_hub_are_told_apart_by_the_manifest_not_by_the_organisation(
+    double: Double, doubles: Callable[..., Double], store: BlobStore
+) -> None:
+    v3 = kit_image(descriptor(display_name="Three"))
+    v2 = build_image([layer()], ImageConfig(), artifact_type=f"{V2_ARTIFACT}+json")
+    by_name = {"sbx/droid": v3, "docker/old": v2, "sbx/shell": v2, "docker/new": v3}
+    blobs = {digest_of(blob): blob for image in (v2, v3) for blob in image.blobs}
+    registry = doubles()
+
+    def answer(request: Request) -> Answer:
+        name = next(name for name in by_name if name in request.path)
+        if "/blobs/" in request.path:
+            return Answer(200, blobs[request.path.rpartition("/")[2]])
+        return Answer(200, by_name[name].raw, {"Content-Type": by_name[name].media_type})
+
+    registry.answer = answer
+    source = HubSource(hub(double), RegistrySource(registry.host, store))
+    kinds = {name: (await source.artifact(parse(f"{registry.host}/{name}:1"))).kind for name in by_name}
+    assert kinds == {
+        "sbx/droid": ArtifactKind.KIT, "docker/old": ArtifactKind.V2_KIT,
+        "sbx/shell": ArtifactKind.V2_KIT, "docker/new": ArtifactKind.KIT,
+    }  # fmt: skip

@@ -14,7 +14,7 @@ from kitstudio.registry.memory import RunMemory
 from kitstudio.registry.reference import RegistryError
 from kitstudio.registry.registry import RegistrySource
 from kitstudio.registry.session import Clock
-from kitstudio.registry.source import Offline, RateLimited
+from kitstudio.registry.source import Offline, RateLimited, Unreachable
 from kitstudio.registry.threads import PER_HOST
 from tests.registry.servers import Answer, Double, Request
 from tests.registry.test_client import IMAGE, kit, serve
@@ -51,6 +51,35 @@ async def test_while_a_stated_limit_runs_nothing_more_is_sent(double: Double, st
     now[0] += 41
     double.answer = serve
     assert (await source.artifact(kit(double))).digest == IMAGE.digest
+
+
+async def test_sign_in_ends_a_limit_and_the_tokens_of_who_asked_before(double: Double, store: BlobStore) -> None:
+    double.answer = lambda request: Answer(429, b"", {"Retry-After": "60"})
+    source = RegistrySource(double.host, store)
+    with pytest.raises(RateLimited):
+        await source.tags("acme/kit")
+    source.renew()
+    double.answer = lambda request: Answer(200, b'{"tags": ["1"]}')
+    assert await source.tags("acme/kit") == ("1",)
+
+
+async def test_silent_server_is_given_up_after_three_tries(
+    double: Double, store: BlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kitstudio.registry.client.TIMEOUT", (0.2, 0.2))
+    release = threading.Event()
+
+    def stall(request: Request) -> Answer:
+        release.wait(20)
+        return Answer(404)
+
+    double.answer = stall
+    try:
+        with pytest.raises(Unreachable, match="did not answer in time"):
+            await RegistrySource(double.host, store, clock=Clock(wait=lambda stop, seconds: None)).tags("acme/kit")
+    finally:
+        release.set()
+    assert len(double.requests) == 3
 
 
 async def test_server_in_trouble_is_asked_three_times_with_growing_pauses(double: Double, store: BlobStore) -> None:

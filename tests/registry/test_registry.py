@@ -9,12 +9,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import requests
 
 from kitstudio.registry.blob_store import BlobStore
 from kitstudio.registry.copy import LayoutDestination, RegistryDestination, copy
 from kitstudio.registry.credentials import DockerCredentials
 from kitstudio.registry.demo import DemoCatalog
 from kitstudio.registry.layout import LayoutSource
+from kitstudio.registry.manifest import ACCEPTED
+from kitstudio.registry.memory import RunMemory
 from kitstudio.registry.reference import RegistryError, parse
 from kitstudio.registry.registry import RegistrySource
 from kitstudio.registry.source import ArtifactKind, NotFound, Offline, SignInRequired, Unreachable
@@ -108,6 +111,26 @@ async def test_what_has_a_digest_is_answered_from_the_store_offline(
     for question in (offline.artifact(target), offline.tags("offline/kit"), offline.list()):
         with pytest.raises(Offline, match="stay offline"):
             await question
+
+
+async def test_real_registry_answers_a_known_tag_by_its_mark(
+    tmp_path: Path, registry: Server, store: BlobStore
+) -> None:
+    local = LayoutSource(layout(tmp_path / "l", {"x.y/a:1": kit_image()}))
+    memory = RunMemory()
+    source = RegistrySource(registry.host, store, memory=memory)
+    target = parse(f"{registry.host}/marked/kit:1")
+    await copy(local, parse("x.y/a:1"), RegistryDestination(source, target))
+    first = await source.artifact(target)
+    seen = memory.recall(f"manifest {target.name}:1")
+    assert seen is not None
+    headers = {"If-None-Match": seen.mark, "Accept": ", ".join(ACCEPTED)}
+    answer = requests.get(f"http://{registry.host}/v2/marked/kit/manifests/1", headers=headers, timeout=10)
+    assert answer.status_code == 304
+    assert await source.artifact(target) == first
+    newer = LayoutSource(layout(tmp_path / "m", {"x.y/a:1": kit_image(descriptor(version="2"))}))
+    await copy(newer, parse("x.y/a:1"), RegistryDestination(source, target))
+    assert (await source.artifact(target)).digest != first.digest
 
 
 async def test_missing_repository_version_and_blob_are_told_apart(registry: Server, store: BlobStore) -> None:
