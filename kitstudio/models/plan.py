@@ -184,13 +184,19 @@ class _Planning:
     ) -> dict[str, Descriptor]:
         """Each Kit's effective declarations, all of them, before selection."""
         found: dict[str, Descriptor] = {}
+        secrets: dict[str, list[str]] = {}
+        for input_ in settled.inputs:
+            if input_.secret:
+                secrets.setdefault(input_.kit, []).append(input_.name)
         parts = [(member.reference, member.descriptor) for member in known]
         # A set may ask for what only a workload may: its kind is derived from its Kits (§3.4).
         whole = None if own is None else _wholes.get(own, None, lambda: replace(own, kind=Kind.WORKLOAD.value))
         for reference, descriptor in (*parts, (OWN, whole)):
             if descriptor is None or reference not in settled.values:
                 continue
-            made, faults = prepare(descriptor, settled.values[reference], environment)
+            made, faults = prepare(
+                descriptor, settled.values[reference], environment, frozenset(secrets.get(reference, ()))
+            )
             if faults:
                 kits = (reference,) if reference else ()
                 who = words.kit_name(reference) if reference else "The set"

@@ -58,14 +58,22 @@ def published_faults(descriptor: Descriptor) -> tuple[Issue, ...]:
     return _faults.get(descriptor, None, lambda: validate_descriptor(descriptor, Form.PUBLISHED).errors)
 
 
-def prepare(descriptor: Descriptor, values: Mapping[str, str], environment: Mapping[str, str]) -> Prepared:
-    """The declarations with args and environment filled in, or what is wrong with them then."""
+def prepare(
+    descriptor: Descriptor,
+    values: Mapping[str, str],
+    environment: Mapping[str, str],
+    secrets: frozenset[str] = frozenset(),
+) -> Prepared:
+    """The declarations with args and environment filled in, or what is wrong with them then.
+
+    ``secrets``: args a person marked as secret, beside those whose declaration says so.
+    """
     text = _texts.get(descriptor, None, lambda: _canonical(descriptor))
     read = ENV_REFERENCE.findall(text) if "${{" in text else ()
     # A value may stand in for a whole environment the declarations never read.
     used = tuple((name, environment.get(name)) for name in dict.fromkeys(read))
-    key = (tuple(sorted(values.items())), used)
-    return _prepared.get(descriptor, key, lambda: _prepare(descriptor, text, values, environment))
+    key = (tuple(sorted(values.items())), used, secrets)
+    return _prepared.get(descriptor, key, lambda: _prepare(descriptor, text, values, environment, secrets))
 
 
 def _canonical(descriptor: Descriptor) -> str:
@@ -76,7 +84,13 @@ def _canonical(descriptor: Descriptor) -> str:
         return ""
 
 
-def _prepare(descriptor: Descriptor, text: str, values: Mapping[str, str], environment: Mapping[str, str]) -> Prepared:
+def _prepare(
+    descriptor: Descriptor,
+    text: str,
+    values: Mapping[str, str],
+    environment: Mapping[str, str],
+    secrets: frozenset[str],
+) -> Prepared:
     made = descriptor
     if "${{" in text:
         try:
@@ -85,10 +99,10 @@ def _prepare(descriptor: Descriptor, text: str, values: Mapping[str, str], envir
         except DescriptorError as error:
             return None, (Issue(error.where, error.what, error.remedy),)
     faults = validate_descriptor(made, Form.EXPANDED_DECLARATIONS).errors
-    return (None, redacted(faults, descriptor, _secret_in(descriptor))) if faults else (made, ())
+    return (None, redacted(faults, descriptor, _secret_in(descriptor, secrets))) if faults else (made, ())
 
 
-def _secret_in(descriptor: Descriptor) -> Callable[[str], bool]:
+def _secret_in(descriptor: Descriptor, marked: frozenset[str]) -> Callable[[str], bool]:
     """Whether the value of an arg is never shown; one that is not declared is taken for a secret."""
     args = descriptor.args
-    return lambda name: name not in args or looks_secret(name, args[name].description)
+    return lambda name: name in marked or name not in args or looks_secret(name, args[name].description)

@@ -263,6 +263,15 @@ def test_secrets_are_in_no_representation() -> None:
     assert "hunter2" not in repr(made)
 
 
+def test_an_input_marked_as_secret_is_in_no_finding() -> None:
+    port = "capabilities:\n- {type: com.docker.sandbox/port@1, config: {container: '${{ kit.args.where }}'}}\n"
+    kit = base(f"args: {{where: {{required: true}}}}\n{port}")
+    secrets = {("demo.invalid/base:1.0.0", "where"): "hunter2"}
+    made = plan_set(set_of(kit), (kit,), secrets=secrets)
+    assert made.problems
+    assert "hunter2" not in repr(made.problems) and "filled in" in made.problems[0].detail
+
+
 def test_a_set_may_ask_for_what_only_a_workload_may() -> None:
     made = plan(base(), text="capabilities: [{type: com.docker.sandbox/sbx@1}]")
     assert made.coherent
