@@ -78,7 +78,15 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
                 raise known.hold(limited(response, known.registry, self._where))
             signed_in = known.credential(self._repository) is not None
             fault = known.credentials.fault(known.registry)
-            raise refused(response, known.registry, self._where, signed_in=signed_in, skew=known.skew, fault=fault)
+            raise refused(
+                response,
+                known.registry,
+                self._where,
+                signed_in=signed_in,
+                skew=known.skew,
+                fault=fault,
+                typed=known.typed,
+            )
 
     def read(self, response: requests.Response, limit: int) -> bytes:
         """A small body, bounded in size and time."""
@@ -151,7 +159,8 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
                 return response
             if response.status_code == 401 and sent:
                 self.known.forget(self._repository, self._push, sent)
-            if sent and response.status_code in (400, 401) and not dropped and not answered:
+            given_up = dropped or answered or self.known.typed
+            if sent and response.status_code in (400, 401) and not given_up:
                 # Some registries answer a token that has run out without saying what they want instead.
                 dropped = True
                 response.close()

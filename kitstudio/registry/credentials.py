@@ -146,7 +146,7 @@ class DockerCredentials:
             entry = _table(document, "auths").get(key)
             credential = _credential(entry) if isinstance(entry, dict) else None
             account = Account(host, credential.username if credential else "", "docker", prefix)
-            if host and account.place not in found:
+            if host and account.place.isprintable() and account.place not in found:
                 found[account.place] = account
         return tuple(found[place] for place in sorted(found))
 

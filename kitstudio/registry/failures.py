@@ -64,9 +64,10 @@ def refused(
     signed_in: bool,
     skew: float = 0.0,
     fault: str = "",
+    typed: bool = False,
 ) -> RegistryError:
     """What a status other than success means. ``skew``: seconds its clock is ahead of ours; ``fault``: why a sign-in
-    that may exist could not be used."""
+    that may exist could not be used; ``typed``: the sign-in is being tried for the first time."""
     status = response.status_code
     code, words = _stated(response)
     said = f" It says: {words}" if words else ""
@@ -78,6 +79,12 @@ def refused(
             f"{said}",
             where=where,
             remedy="A sign-in counts only while both clocks agree: set this computer's clock, then try again.",
+        )
+    if status in (401, 403) and typed:
+        return SignInRequired(
+            f"{host} does not accept this user name and password.{said}",
+            where=where,
+            remedy="Check both; many registries want an access token in place of the password.",
         )
     if status == 401:
         if signed_in:

@@ -42,6 +42,8 @@ class Session:
     skew: float = 0.0
     asked: bool = False
     """Whether the registry has asked who we are."""
+    typed: bool = False
+    """Whether the sign-in was typed just now and is being tried."""
     _tokens: dict[tuple[str, bool], tuple[str, float]] = field(default_factory=dict, repr=False)
     _limit: RateLimited | None = None
     _limited_until: float = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,11 +61,16 @@ class SignIns:
 def open_sign_ins(folder: Path, docker: DockerCredentials | None = None) -> SignIns:
     """The sign-ins below ``folder`` (private to the user). The file store's modes are checked here, on every start;
     no keyring is asked."""
-    file = FileStore(folder / "secrets")
-    stores: tuple[SecretStore, ...] = (KeyringStore(), file, SessionStore())
+    stores: tuple[SecretStore, ...] = (KeyringStore(), SessionStore())
+    try:
+        file = FileStore(folder / "secrets")
+        stores, warnings = (stores[0], file, stores[1]), file.warnings
+    except SecretStoreError as error:
+        # Registries stay usable without it; what is in the way is told wherever sign-ins are shown.
+        warnings = (str(error),)
     accounts = Accounts(folder, {store.name: store for store in stores})
     known = docker or DockerCredentials()
-    return SignIns(accounts, known, FirstOf(accounts, known), stores, file.warnings)
+    return SignIns(accounts, known, FirstOf(accounts, known), stores, warnings)
 
 
 async def store_choice(stores: Sequence[SecretStore]) -> StoreChoice:
@@ -136,16 +142,36 @@ async def verify(host: str, credential: Credential, *, network: Network = DIRECT
 
 
 def _verify(stop: Stop, host: str, credential: Credential, network: Network) -> None:
-    session = Session(host, OneCredential(host, credential), network=network)
+    if _asked(stop, host, credential, network):
+        return
+    # Some registries show everybody something and ask nobody at the door: whether they look at a sign-in shows when
+    # they refuse one that cannot be right.
+    _offer(stop, host, credential, network)
+    try:
+        _offer(stop, host, Credential(f"nobody-{secrets.token_hex(8)}", secrets.token_hex(16)), network)
+    except SignInRequired:
+        return
+    raise SignInRequired(
+        f"{host} does not ask who you are, so a sign-in cannot be tried.", where=host, remedy="Use it without one."
+    )
+
+
+def _asked(stop: Stop, host: str, credential: Credential, network: Network) -> bool:
+    """Answer the registry's own question with the sign-in; False where it asks nothing."""
+    session = Session(host, OneCredential(host, credential), network=network, typed=True)
     client = Client(session)
     client.begin(stop, where=host)
     client.get(client.root()).close()
-    if not session.asked:
-        raise SignInRequired(
-            f"{host} does not ask who you are, so a sign-in cannot be tried.",
-            where=host,
-            remedy="Use it without one.",
-        )
+    return session.asked
+
+
+def _offer(stop: Stop, host: str, credential: Credential, network: Network) -> None:
+    """Send a sign-in unasked."""
+    session = Session(host, OneCredential(host, credential), network=network, typed=True)
+    session.remember("", False, credential.basic(), 60.0)
+    client = Client(session)
+    client.begin(stop, where=host)
+    client.get(client.root()).close()
 
 
 def _keep(stop: Stop, accounts: Accounts, account: Account, secret: str) -> None:

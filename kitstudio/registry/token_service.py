@@ -50,9 +50,15 @@ def fetch_token(
         with response:
             if response.status_code == 429:
                 raise session.hold(limited(response, host, where))
-            signed_in = credential is not None
-            fault = session.credentials.fault(session.registry)
-            raise refused(response, session.registry, where, signed_in=signed_in, skew=session.skew, fault=fault)
+            raise refused(
+                response,
+                session.registry,
+                where,
+                signed_in=credential is not None,
+                skew=session.skew,
+                fault=session.credentials.fault(session.registry),
+                typed=session.typed,
+            )
     return _token_of(read(response, MAX_TOKEN), host, where)
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from requests.utils import get_environ_proxies, should_bypass_proxies
+from requests.utils import get_environ_proxies
 
 from kitstudio.registry.reference import RegistryError
 
@@ -47,9 +47,7 @@ class Network:
             return {}
         if not self.proxies:
             return dict(get_environ_proxies(url))
-        if should_bypass_proxies(url, no_proxy=",".join(self.no_proxy) or "none.invalid"):
-            return {}
-        return dict(self.proxies)
+        return {} if _excepted(url, self.no_proxy) else dict(self.proxies)
 
 
 DIRECT = Network()
@@ -72,7 +70,8 @@ class HttpSession(requests.Session):
             self.trust_env = False
 
     def rebuild_proxies(self, prepared_request: requests.PreparedRequest, proxies: Any) -> Any:
-        return super().rebuild_proxies(prepared_request, self.network.proxies_for(prepared_request.url or ""))
+        super().rebuild_proxies(prepared_request, proxies)
+        return self.network.proxies_for(prepared_request.url or "")
 
     def merge_environment_settings(self, url: str, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
         settings = super().merge_environment_settings(url, proxies, stream, verify, cert)
@@ -129,6 +128,25 @@ class _TrustingAdapter(HTTPAdapter):
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
         return super().proxy_manager_for(proxy, **kwargs, ssl_context=self._context)
+
+
+def _excepted(url: str, no_proxy: Collection[str]) -> bool:
+    """Whether a host, its domain or its network is named (``*``, ``example.org``, ``host:port``, ``10.0.0.0/8``).
+
+    Not by ``requests``' own function: it writes the environment to ask, which threads must not.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".").lower()
+    for entry in no_proxy:
+        name = entry.strip().lower().removeprefix("*").lstrip(".")
+        if entry.strip() == "*" or host == name or host.endswith(f".{name}") or parts.netloc.lower() == name:
+            return True
+        try:
+            if ipaddress.ip_address(host) in ipaddress.ip_network(name, strict=False):
+                return True
+        except ValueError:
+            continue
+    return False
 
 
 def _is_loopback(name: str) -> bool:

@@ -149,7 +149,7 @@ async def test_row_2_sign_in_is_tried_kept_used_and_forgotten(
          f"--dest-creds={USER}:{PASSWORD}")  # fmt: skip
     mine = accounts(tmp_path / "home")
     source = RegistrySource(host, store, credentials=mine)
-    with pytest.raises(SignInRequired, match="no longer accepts"):
+    with pytest.raises(SignInRequired, match="does not accept this user name and password"):
         await login(mine, host, USER, "wrong", store="file")
     assert mine.entries() == ()
     reference = parse(f"{host}/kept/kit:1")
@@ -167,7 +167,7 @@ async def test_sign_in_by_tokens_is_tried_too(
     tmp_path: Path, token_registry: Server, token_service: tuple[TokenService, Double]
 ) -> None:
     mine = accounts(tmp_path)
-    with pytest.raises(SignInRequired):
+    with pytest.raises(SignInRequired, match="does not accept this user name and password"):
         await login(mine, token_registry.host, USER, "wrong", store="session")
     account = await login(mine, f"{token_registry.host}/team", USER, PASSWORD, store="session")
     assert account.prefix == "team"
@@ -193,6 +193,27 @@ async def test_registry_that_asks_nobody_takes_no_sign_in(tmp_path: Path, double
         await login(accounts(tmp_path), double.host, "ada", "x", store="session")
     with pytest.raises(SignInRequired, match="user name"):
         await login(accounts(tmp_path), double.host, "a:b", "x", store="session")
+
+
+async def test_registry_that_asks_nobody_at_the_door_but_looks_at_a_sign_in_takes_one(
+    tmp_path: Path, double: Double
+) -> None:
+    good = Credential("ada", "x").basic()
+    double.answer = lambda request: Answer(200 if request.headers.get("Authorization", good) == good else 401)
+    mine = accounts(tmp_path)
+    assert (await login(mine, double.host, "ada", "x", store="session")).username == "ada"
+    with pytest.raises(SignInRequired, match="does not accept"):
+        await login(mine, double.host, "ada", "wrong", store="session")
+
+
+def test_row_68_a_file_store_that_cannot_be_used_is_a_warning_and_the_rest_works(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "secrets").symlink_to(tmp_path / "elsewhere")
+    sign_ins = open_sign_ins(tmp_path, DockerCredentials(tmp_path / "config.json"))
+    assert [store.name for store in sign_ins.stores] == ["keyring", "session"]
+    assert "not a plain place" in sign_ins.warnings[0]
+    sign_ins.accounts.add(Account(HOST, "ada", "session"), "1")
+    assert sign_ins.credentials.lookup(HOST, "a") == Credential("ada", "1")
 
 
 async def test_accounts_typed_here_come_before_dockers(tmp_path: Path) -> None:

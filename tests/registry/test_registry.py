@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import shutil
@@ -125,7 +126,8 @@ async def test_real_registry_answers_a_known_tag_by_its_mark(
     seen = memory.recall(f"manifest {target.name}:1")
     assert seen is not None
     headers = {"If-None-Match": seen.mark, "Accept": ", ".join(ACCEPTED)}
-    answer = requests.get(f"http://{registry.host}/v2/marked/kit/manifests/1", headers=headers, timeout=10)
+    url = f"http://{registry.host}/v2/marked/kit/manifests/1"
+    answer = await asyncio.to_thread(requests.get, url, headers=headers, timeout=10)
     assert answer.status_code == 304
     assert await source.artifact(target) == first
     newer = LayoutSource(layout(tmp_path / "m", {"x.y/a:1": kit_image(descriptor(version="2"))}))

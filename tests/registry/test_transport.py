@@ -123,3 +123,20 @@ async def test_mirror_that_spoils_content_is_passed_over(doubles: Callable[..., 
     registry.answer = lambda request: Answer(404)
     with pytest.raises(NotFound):
         await source.artifact(kit(registry, "acme/other:1"))
+
+
+@pytest.mark.parametrize(
+    ("host", "excepted"),
+    [
+        ("inside.test", True), ("a.inside.test", True), ("notinside.test", False), ("b.wild.test", True),
+        ("10.1.2.3", True), ("11.1.2.3", False), ("port.test:5000", True), ("port.test:6000", False),
+        ("[fd00::1]:5000", True), ("other.test", False),
+    ],
+)  # fmt: skip
+def test_hosts_excepted_from_the_proxy(host: str, excepted: bool) -> None:
+    network = Network(
+        proxies={"https": "http://proxy.test"},
+        no_proxy=("inside.test", ".wild.test", "10.0.0.0/8", "port.test:5000", "fd00::/8"),
+    )
+    assert (network.proxies_for(f"https://{host}/v2/") == {}) is excepted
+    assert Network(proxies={"https": "http://p.test"}, no_proxy=("*",)).proxies_for(f"https://{host}/") == {}
