@@ -17,7 +17,7 @@ from kitstudio.models.document import Alias, Collection, Document, Node, NodeKin
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.quote import quote
 from kitstudio.models.references import ARG_REFERENCE, ENV_OPENER, ENV_REFERENCE, whole_reference
-from kitstudio.models.tree import parse_tree, refuse_duplicate_keys
+from kitstudio.models.tree import MAX_TEXT, parse_tree, refuse_duplicate_keys
 
 VOLUME = "com.docker.sandbox/volume@1"
 _KEPT_AS_TEXT = frozenset({"size", "mode"})
@@ -77,6 +77,8 @@ class _Phase:
         self.label = label
         self.values = values
         self.owns = owns
+        self.left = MAX_TEXT
+        """Characters that may still be filled in: few references to one long value make a document of any size."""
 
     def value(self, name: str) -> str:
         value = self.values.get(name)
@@ -85,6 +87,13 @@ class _Phase:
                 f"The {self.label}-phase arg {quote(name)} is referred to and has no value.",
                 where=name,
                 remedy="Supply a value, or give the arg a default.",
+            )
+        self.left -= len(value)
+        if self.left < 0:
+            raise DescriptorError(
+                f"The descriptor is larger than {MAX_TEXT // 1024 // 1024} MiB once args are filled in.",
+                where=name,
+                remedy="Supply a shorter value.",
             )
         return value
 

@@ -18,8 +18,9 @@ from kitstudio.models.document import LINE_BREAK, Alias, Collection, DecodeError
 from kitstudio.models.quote import quote
 from kitstudio.models.yaml_problems import explain
 
-MAX_TEXT = 4 * 1024 * 1024
-"""Characters: what a registry accepts as a manifest. The descriptor's own budget (§9.4) is far below."""
+MAX_TEXT = 1024 * 1024
+"""Bytes, or characters of a text: twice the budget of a descriptor (§9.4), so that what exceeds it by mistake can still
+be told its size. What is larger is not looked at."""
 MAX_DEPTH = 1000
 """Levels of nesting, the limit of libyaml."""
 
@@ -33,13 +34,13 @@ _ESCAPED_SLASH = re.compile(r'"(?:[^\\]|\\[^/])*?\\/', re.DOTALL)
 
 def read_text(source: str | bytes, name: str = "") -> str:
     """Characters of a descriptor: UTF-8, or UTF-16 with a byte order mark; no control characters (§1.2)."""
-    text = _decode_bytes(source, name) if isinstance(source, bytes) else source.removeprefix("\ufeff")
-    if len(text) > MAX_TEXT:
+    if len(source) > MAX_TEXT:
         raise DecodeError(
             f"The descriptor is larger than {MAX_TEXT // 1024 // 1024} MiB.",
             name=name,
             remedy="A descriptor may have 512 KiB at most: move content into layers.",
         )
+    text = _decode_bytes(source, name) if isinstance(source, bytes) else source.removeprefix("\ufeff")
     bad = _FORBIDDEN.search(text)
     if bad is not None:
         raise DecodeError(
