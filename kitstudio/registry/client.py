@@ -76,7 +76,8 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
         with response:
             if response.status_code == 429:
                 raise known.hold(limited(response, known.registry, self._where))
-            signed_in = known.credential(self._repository) is not None
+            # Looking a sign-in up may run a program; only these answers have to do with one.
+            signed_in = response.status_code in (401, 403) and known.credential(self._repository) is not None
             fault = known.credentials.fault(known.registry)
             raise refused(
                 response,

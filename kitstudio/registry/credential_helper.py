@@ -34,7 +34,8 @@ def ask_helper(name: str, server: str, *, seconds: float = SECONDS) -> tuple[str
     if not _NAME.fullmatch(name):
         raise HelperFailed("Docker's configuration names a credential helper that cannot exist.", where=name[:64])
     program = shutil.which(f"docker-credential-{name}")
-    if program is None:
+    if program is None or not os.path.isabs(program):
+        # A relative entry of PATH would run what lies in whatever folder we were started from.
         raise HelperFailed(
             f"The credential helper docker-credential-{name} is not installed.",
             where=server,

@@ -73,6 +73,12 @@ def refused(
     said = f" It says: {words}" if words else ""
     if status == 429 or code == "TOOMANYREQUESTS":
         return limited(response, host, where)
+    if status == 400 and "HTTPS server" in words:
+        return Unreachable(
+            f"{host} speaks HTTPS, and was asked over plain HTTP.",
+            where=where,
+            remedy="Take it out of the hosts without TLS; for a host on this machine, name it among those with TLS.",
+        )
     if status in (401, 403) and abs(skew) > MAX_SKEW:
         return SignInRequired(
             f"{host} refuses, and its clock is {_span(skew)} {'ahead of' if skew > 0 else 'behind'} this computer's."
@@ -154,12 +160,19 @@ def _stated(response: requests.Response) -> tuple[str, str]:
     """Code and message of the first OCI error in the body, harmless to show."""
     try:
         body = response.raw.read(MAX_BODY, decode_content=True) if response.raw is not None else b""
+        if response.headers.get("Content-Type", "").startswith("text/plain") or body.startswith(b"Client sent"):
+            return "", _harmless(body.decode(errors="replace"))
         error = json.loads(body)["errors"][0]
         code, message = error.get("code", ""), error.get("message", "")
     except Exception:  # noqa: BLE001 - the body is anybody's; without it the status speaks alone
         return "", ""
-    words = "".join(c if c.isprintable() else " " for c in str(message))[:MAX_WORDS].strip()
-    return (code if isinstance(code, str) else ""), (words if not words or words.endswith(".") else f"{words}.")
+    return (code if isinstance(code, str) else ""), _harmless(str(message))
+
+
+def _harmless(text: str) -> str:
+    """A sentence of bounded length that changes nothing on a terminal."""
+    words = "".join(c if c.isprintable() else " " for c in text)[:MAX_WORDS].strip()
+    return words if not words or words.endswith(".") else f"{words}."
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -27,10 +27,12 @@ POOL = 4
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The way out. ``proxies``: by scheme (``http``, ``https``); empty means the environment's. ``mirrors``: hosts
-    asked before a registry for manifests and blobs. ``ca_files``: PEM files trusted beside the system's."""
+    """The way out. ``plain_http``: hosts without TLS, beside loopback; ``tls``: hosts on loopback that have it all the
+    same. ``ca_files``: PEM files trusted beside the system's. ``proxies``: by scheme (``http``, ``https``); empty means
+    the environment's. ``mirrors``: hosts asked before a registry for manifests and blobs."""
 
     plain_http: frozenset[str] = frozenset()
+    tls: frozenset[str] = frozenset()
     ca_files: tuple[Path, ...] = ()
     proxies: Mapping[str, str] = field(default_factory=dict, repr=False)
     no_proxy: tuple[str, ...] = ()
@@ -38,7 +40,7 @@ class Network:
 
     def plain(self, host: str) -> bool:
         """Whether ``host`` is spoken to over plain HTTP."""
-        return is_plain(host, self.plain_http)
+        return host not in self.tls and is_plain(host, self.plain_http)
 
     def proxies_for(self, url: str) -> dict[str, str]:
         """The proxies for an address, stated ones or else the environment's; none for loopback and for what

@@ -119,3 +119,12 @@ def test_accounts_of_docker_are_listed_without_running_anything(tmp_path: Path, 
         Account("reg.example", "", "docker"),
     )
     assert not (path / "docker-credential-stub.ran").exists()
+
+
+def test_helper_in_the_folder_we_happen_to_be_in_is_not_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    helper(path, "here", 'touch "$0.ran"')
+    monkeypatch.chdir(path)
+    monkeypatch.setenv("PATH", ".:/usr/bin:/bin")
+    with pytest.raises(HelperFailed, match="not installed"):
+        ask_helper("here", "reg.example")
+    assert not (path / "docker-credential-here.ran").exists()

@@ -147,7 +147,7 @@ async def test_missing_repository_version_and_blob_are_told_apart(registry: Serv
         await source.blob(parse(f"{registry.host}/nowhere/kit"), "sha256:" + "0" * 64, 5)
 
 
-async def test_registry_with_a_password_wants_a_sign_in_and_takes_dockers(
+async def test_row_2_registry_with_a_password_wants_a_sign_in_and_takes_dockers(
     tmp_path: Path, password_registry: Server, store: BlobStore
 ) -> None:
     server = password_registry
@@ -162,7 +162,7 @@ async def test_registry_with_a_password_wants_a_sign_in_and_takes_dockers(
     assert await signed_in.tags("private/kit") == ("1",)
 
 
-async def test_stale_password_is_told_once_and_never_shown(
+async def test_row_13_stale_password_is_told_once_and_never_shown(
     tmp_path: Path, password_registry: Server, store: BlobStore
 ) -> None:
     stale = sign_in(tmp_path, password_registry, "outdated-password")

@@ -242,6 +242,21 @@ async def test_token_that_ran_out_is_fetched_anew_and_each_repository_has_its_ow
     assert ["other" in path for path in tokens] == [False, True, False]
 
 
+async def test_sign_ins_are_looked_up_only_when_somebody_asks(double: Double, store: BlobStore) -> None:
+    looked: list[str] = []
+
+    class Counting(OneCredential):
+        def lookup(self, registry: str, repository: str) -> Credential | None:
+            looked.append(repository)
+            return super().lookup(registry, repository)
+
+    double.answer = lambda request: Answer(404)
+    source = RegistrySource(double.host, store, credentials=Counting(double.host, ADA))
+    with pytest.raises(NotFound):
+        await source.artifact(kit(double))
+    assert looked == []
+
+
 @pytest.mark.registry
 async def test_real_registry_with_a_token_service_gives_each_account_its_scopes(
     tmp_path: Path, token_registry: Server, token_service: tuple[TokenService, Double], store: BlobStore

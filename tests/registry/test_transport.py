@@ -37,6 +37,29 @@ async def test_own_certificate_authority_is_trusted_where_named(
     assert (await trusting.artifact(kit(server))).digest == IMAGE.digest
 
 
+async def test_registry_with_tls_on_this_machine_is_told_and_spoken_to_where_named(
+    doubles: Callable[..., Double], authority: Authority, double: Double, store: BlobStore
+) -> None:
+    server = doubles(authority.server())
+    server.answer = serve
+    network = Network(ca_files=(authority.path,), tls=frozenset({server.host}))
+    assert (await RegistrySource(server.host, store, network=network).artifact(kit(server))).digest == IMAGE.digest
+    double.answer = lambda request: Answer(400, b"Client sent an HTTP request to an HTTPS server.\n")
+    with pytest.raises(Unreachable, match="speaks HTTPS"):
+        await RegistrySource(double.host, store).tags("a/b")
+
+
+async def test_redirect_from_https_to_http_is_not_followed(
+    doubles: Callable[..., Double], authority: Authority, double: Double, store: BlobStore
+) -> None:
+    server = doubles(authority.server())
+    server.answer = lambda request: Answer(307, b"", {"Location": f"http://{double.host}{request.path}"})
+    network = Network(ca_files=(authority.path,), tls=frozenset({server.host}))
+    with pytest.raises(Unreachable, match="unencrypted"):
+        await RegistrySource(server.host, store, network=network).artifact(kit(server))
+    assert double.requests == []
+
+
 @pytest.mark.usefixtures("no_loopback")
 async def test_certificate_out_of_its_time_names_the_clock(
     doubles: Callable[..., Double], authority: Authority, store: BlobStore
