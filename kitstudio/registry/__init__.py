@@ -4,9 +4,11 @@
 |---|---|
 | `reference` | references and the forms of the command line |
 | `source` | the contract every source fulfils, and its values |
-| `manifest`, `artifact`, `attached` | manifests, indexes and configs; from a reference to one `Artifact` (§9.3, §10); signatures and what else is attached |
+| `manifest`, `artifact` | manifests, indexes and configs; from a reference to one `Artifact` (§9.3, §10) |
+| `attached`, `staged` | signatures and what else is attached; the sources a Kit brings along |
 | `blob_store`, `eviction` | verified bytes on disk, an OCI layout; keeping it within a size |
-| `layout`, `demo`, `folder`, `registry`, `hub` | the sources; `listing`, `hub_values` are their lists, `watch` notices changes |
+| `layout`, `demo`, `folder`, `registry`, `hub` | the sources |
+| `listing`, `hub_values`, `watch` | what they list; noticing that a folder changed |
 | `index`, `memory` | the Kits seen, searchable and offline; marks for conditional requests |
 | `credentials`, `credential_helper`, `secret_store`, `accounts`, `sign_in` | who we are to a registry |
 | `transport`, `session`, `client`, `challenge`, `token_service`, `failures` | requests to a registry: the way out, sign-in, limits, refusals in words |
@@ -14,4 +16,4 @@
 | `writer`, `copy` | images as values, layouts, copies with digests kept |
 | `kit_image`, `debian`, `demo_build` | from sources to published Kits; the embedded catalog |
 | `threads` | the two bounded pools behind which all of it blocks |
-"""  # noqa: E501
+"""
