@@ -11,7 +11,8 @@
 | `listing`, `hub_values`, `watch` | what they list; noticing that a folder changed |
 | `index`, `memory` | the Kits seen, searchable and offline; marks for conditional requests |
 | `credentials`, `credential_helper`, `secret_store`, `accounts`, `sign_in` | who we are to a registry |
-| `transport`, `session`, `client`, `challenge`, `token_service`, `failures` | requests to a registry: the way out, sign-in, limits, refusals in words |
+| `transport`, `session`, `client` | requests to a registry: the way out, what is known, each request |
+| `challenge`, `token_service`, `failures` | what a registry asks, where tokens come from, refusals in words |
 | `web`, `icons`, `icon_format` | small pages and pictures from elsewhere |
 | `writer`, `copy` | images as values, layouts, copies with digests kept |
 | `kit_image`, `debian`, `demo_build` | from sources to published Kits; the embedded catalog |
