@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.output import DONE, FAILED
-from kitstudio.models.artifact import check_artifact, conforms
-from kitstudio.models.artifact_view import Check, LaunchConfig, View
+from kitstudio.models.artifact import conforms
+from kitstudio.models.artifact_view import Check, Verdict
 from kitstudio.models.decode import decode
 from kitstudio.models.diagnostics import locate, render
 from kitstudio.models.document import Document
@@ -17,7 +18,7 @@ from kitstudio.models.validate import Form, Report
 from kitstudio.models.validate import validate as judge
 from kitstudio.registry.folder import read_folder
 from kitstudio.registry.reference import FolderLocation, parse_location
-from kitstudio.registry.source import Artifact
+from kitstudio.services.artifact_checks import PlatformChecks
 from kitstudio.services.cards import not_a_kit
 from kitstudio.services.readable import readable
 
@@ -27,12 +28,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What is judged: its name, the text, the form that applies if none is asked for, the checks of an artifact."""
+    """What is judged: its name, the text, the form where none is asked for, the checks of an artifact by platform."""
 
     name: str
     text: str
     form: Form
-    checks: tuple[Check, ...] = ()
+    outcomes: tuple[PlatformChecks, ...] = ()
+
+    def checks(self) -> Iterator[tuple[Check, str]]:
+        """Every check with the platforms it speaks of; no platforms where all agree."""
+        for outcome in self.outcomes:
+            shown = ", ".join(outcome.platforms) if len(self.outcomes) > 1 else ""
+            yield from ((check, shown) for check in outcome.checks)
 
 
 async def validate(run: Run) -> int:
@@ -43,17 +50,17 @@ async def validate(run: Run) -> int:
         document = decode(subject.text, name=subject.name)
     except DescriptorError as error:
         return _undecoded(run, subject, error)
-    if form is not Form.AUTHORED and subject.checks:
+    if form is not Form.AUTHORED and subject.outcomes:
         # A registry's one line of JSON has no lines to point at: the same descriptor as it is shown elsewhere has.
         document = readable(document.descriptor, subject.name)
     report = judge(document, form)
-    valid = report.valid and conforms(subject.checks)
+    valid = report.valid and conforms(check for check, _ in subject.checks())
     run.output.document(
         {
             "valid": valid,
             "errors": [_located(document, issue.path, issue.message) for issue in report.errors],
             "warnings": [_located(document, issue.path, issue.message) for issue in report.warnings],
-            "checks": [{"id": c.id, "verdict": c.verdict.value, "detail": c.detail} for c in subject.checks],
+            "checks": [_judged(check, shown) for check, shown in subject.checks()],
         }
     )
     _tell(run, subject, document, report, form, valid)
@@ -66,21 +73,10 @@ async def _subject(run: Run) -> _Subject:
         kit = await read_folder(location.path)
         return _Subject(str(kit.path), kit.text, Form.AUTHORED)
     studio = await run.studio()
-    artifact = await studio.catalog.artifact(run.args.reference)
+    artifact, outcomes = await studio.catalog.checked(run.args.reference)
     if not artifact.descriptor_text:
         raise not_a_kit(artifact)
-    return _Subject(str(artifact.reference), artifact.descriptor_text, Form.PUBLISHED, check_artifact(_view(artifact)))
-
-
-def _view(artifact: Artifact) -> View:
-    """The artifact for this machine's platform, from manifest and config; its layers are not fetched."""
-    config = artifact.config
-    return View(
-        dict(artifact.manifest.annotations),
-        LaunchConfig(config.entrypoint, config.cmd, config.user, config.env) if config else None,
-        len(artifact.manifest.layers),
-        dict(artifact.index.annotations) if artifact.index else None,
-    )
+    return _Subject(str(artifact.reference), artifact.descriptor_text, Form.PUBLISHED, outcomes)
 
 
 def _undecoded(run: Run, subject: _Subject, error: DescriptorError) -> int:
@@ -101,6 +97,11 @@ def _place(where: str, name: str) -> tuple[int | None, int | None]:
     return None, None
 
 
+def _judged(check: Check, platforms: str) -> dict[str, object]:
+    found: dict[str, object] = {"id": check.id, "verdict": check.verdict.value, "detail": check.detail}
+    return {**found, "platforms": platforms} if platforms else found
+
+
 def _located(document: Document, path: str, message: str) -> dict[str, object]:
     position = locate(document, path)
     return {"path": path, "message": message, "line": position.line, "column": position.column}
@@ -110,13 +111,12 @@ def _tell(run: Run, subject: _Subject, document: Document, report: Report, form:
     for heading, issues in (("", report.errors), ("warning: ", report.warnings)):
         for issue in issues:
             run.output.say(f"{heading}{render(document, (issue,))}\n")
-    told = [check for check in subject.checks if check.verdict.value in ("fail", "warn")]
-    run.output.table((check.verdict.value, check.id, check.detail) for check in told)
-    skipped = sum(check.verdict.value == "skip" for check in subject.checks)
-    if skipped:
-        run.output.note(f"{skipped} checks need the layers and were left out.")
+    told = [(check, shown) for check, shown in subject.checks() if check.verdict is not Verdict.PASS]
+    run.output.table(
+        (check.verdict.value, check.id, f"{check.detail} ({shown})" if shown else check.detail) for check, shown in told
+    )
     kind = document.descriptor.kind or "no kind"
-    count = len(report.errors) + sum(check.verdict.value == "fail" for check in subject.checks)
+    count = len(report.errors) + sum(check.verdict is Verdict.FAIL for check, _ in told)
     run.output.say(
         f"{subject.name} is valid ({kind}, {form.value} form)."
         if valid

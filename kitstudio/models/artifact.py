@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from kitstudio.models import annotations as keys
 from kitstudio.models import artifact_layers as layers
 from kitstudio.models import artifact_manifest as manifest
+from kitstudio.models import artifact_set as sets
 from kitstudio.models.artifact_view import Check, Rule, Subject, Verdict, View, fail, outcome
 from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Kind
@@ -67,6 +68,6 @@ RULES: tuple[Rule, ...] = (
     Rule("sbx-persistent-env", "sbx@1", layers.persistent_env, lambda s: _declares_sbx(s) and not _is_mixin(s)),
     Rule("derived-provides", "SPEC-v3 §9.6", layers.derived_provides, _has_derived),
     Rule("merged-set", "SPEC-v3 §9.5", manifest.merged_set, lambda s: s.is_set),
-    Rule("merged-set-declarations", "SPEC-v3 §9.5", manifest.set_declarations, lambda s: s.is_set),
+    Rule("merged-set-declarations", "SPEC-v3 §9.5", sets.set_declarations, lambda s: s.is_set),
     Rule("index-annotations", "SPEC-v3 §9.3", manifest.index_annotations, lambda s: s.view.index is not None),
 )

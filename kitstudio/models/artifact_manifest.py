@@ -95,11 +95,6 @@ def merged_set(subject: Subject) -> Iterator[Found]:
         yield fail("It does not carry the staged sources of every Kit it lists beside its own.")
 
 
-def set_declarations(subject: Subject) -> Iterator[Found]:
-    """Judged against the listed Kits, which one artifact does not hold."""
-    yield Found(Verdict.SKIP, "The listed Kits were not fetched.")
-
-
 def index_annotations(subject: Subject) -> Iterator[Found]:
     """What stands on the index stands on the manifest."""
     index, manifest = subject.view.index or {}, subject.view.annotations

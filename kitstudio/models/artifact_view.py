@@ -56,7 +56,8 @@ class View:
     """One platform of an artifact, as far as it is at hand.
 
     ``index``: annotations of the outermost index, None without one. ``config`` None: it does not parse. ``tree`` None:
-    the layers were not fetched.
+    the layers were not fetched. ``listed``: the descriptor annotation of each Kit a merged set lists, None for one that
+    cannot be reached; None altogether where nobody asked.
     """
 
     annotations: Mapping[str, str]
@@ -64,6 +65,7 @@ class View:
     layers: int
     index: Mapping[str, str] | None = None
     tree: Tree | None = None
+    listed: tuple[str | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

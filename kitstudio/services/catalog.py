@@ -23,6 +23,7 @@ from kitstudio.registry.source import (
     Unreachable,
 )
 from kitstudio.services import cards as view
+from kitstudio.services.artifact_checks import PlatformChecks, check_published
 from kitstudio.services.catalog_search import CardSearch
 from kitstudio.services.catalog_values import (
     CardKind,
@@ -149,6 +150,14 @@ class Catalog:
         exact = located.reference
         tags = () if exact.tag or exact.digest else await located.place.source.tags(exact.name)
         return await located.place.source.artifact(_exact(exact, tags), platform)
+
+    async def checked(self, reference: str) -> tuple[Artifact, tuple[PlatformChecks, ...]]:
+        """One Kit and the checks on its artifact, layers fetched, on every platform it is published for."""
+        located = await self._places.locate(reference)
+        exact, source = located.reference, located.place.source
+        tags = () if exact.tag or exact.digest else await source.tags(exact.name)
+        artifact = await source.artifact(_exact(exact, tags))
+        return artifact, await check_published(self._places, source, artifact)
 
     async def add_source(self, text: str) -> SourceInfo:
         """Add a registry host, namespace, repository, OCI layout or folder; remembered in the settings."""

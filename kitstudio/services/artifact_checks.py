@@ -1,0 +1,86 @@
+"""The artifact checks of a published Kit, on every platform it is published for: manifest, config and layers fetched,
+the Kits of a merged set too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kitstudio.models.artifact import check_artifact
+from kitstudio.models.artifact_tree import Tree
+from kitstudio.models.artifact_view import Check, LaunchConfig, View
+from kitstudio.models.decode import decode
+from kitstudio.models.errors import DescriptorError
+from kitstudio.registry.reference import parse
+from kitstudio.registry.source import Artifact, ArtifactKind, Platform, RegistryError, Source
+from kitstudio.registry.threads import Stop, in_thread
+from kitstudio.services.layer_files import LayerFile, read_tree
+from kitstudio.services.places import Places
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformChecks:
+    """The checks of one outcome, with the platforms that share it."""
+
+    platforms: tuple[str, ...]
+    checks: tuple[Check, ...]
+
+
+async def check_published(places: Places, source: Source, artifact: Artifact) -> tuple[PlatformChecks, ...]:
+    """Judge every platform of an artifact; equal outcomes are one. Raises RegistryError for what cannot be fetched."""
+    found: dict[tuple[Check, ...], list[str]] = {}
+    platforms = artifact.platforms if artifact.index is not None else ()
+    for platform in platforms or (None,):
+        one = artifact if platform is None else await source.artifact(artifact.reference, platform)
+        shown = str(platform or (one.config.platform if one.config else ""))
+        found.setdefault(await _checks(places, source, one, platform), []).append(shown)
+    return tuple(PlatformChecks(tuple(names), checks) for checks, names in found.items())
+
+
+async def _checks(places: Places, source: Source, artifact: Artifact, platform: Platform | None) -> tuple[Check, ...]:
+    tree = await _tree(source, artifact)
+    config = artifact.config
+    view = View(
+        dict(artifact.manifest.annotations),
+        LaunchConfig(config.entrypoint, config.cmd, config.user, config.env) if config else None,
+        len(artifact.manifest.layers),
+        dict(artifact.index.annotations) if artifact.index else None,
+        tree,
+        await _listed(places, artifact, platform or (config.platform if config else None)),
+    )
+    return check_artifact(view)
+
+
+async def _tree(source: Source, artifact: Artifact) -> Tree | None:
+    if artifact.kind is not ArtifactKind.KIT:
+        return None
+    layers = artifact.manifest.layers
+    diff_ids = artifact.config.diff_ids if artifact.config and len(artifact.config.diff_ids) == len(layers) else None
+    files = []
+    for number, layer in enumerate(layers):
+        path = await source.blob(artifact.manifest.reference, layer.digest, layer.size)
+        files.append(LayerFile(path, diff_ids[number] if diff_ids else ""))
+    return await in_thread(lambda stop: _read(stop, files))
+
+
+def _read(stop: Stop, files: list[LayerFile]) -> Tree:
+    check: Callable[[], None] = stop.check
+    return read_tree(files, check)
+
+
+async def _listed(places: Places, artifact: Artifact, platform: Platform | None) -> tuple[str | None, ...] | None:
+    """The descriptor annotation of each listed Kit, at its pinned digest."""
+    try:
+        kits = decode(artifact.descriptor_text).descriptor.kits
+    except DescriptorError:
+        # Told by the checks, as their only finding.
+        return None
+    found: list[str | None] = []
+    for kit in kits:
+        try:
+            reference = parse(kit.ref).with_digest(kit.digest)
+            found.append((await places.of(reference).source.artifact(reference, platform)).descriptor_text)
+        except RegistryError:
+            # Not judged, and the check says so by name.
+            found.append(None)
+    return tuple(found)
