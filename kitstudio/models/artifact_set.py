@@ -17,7 +17,7 @@ from kitstudio.models.descriptor import Descriptor, ListedKit
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.relations import Provide, Require, parse_provide, parse_require, satisfies
 from kitstudio.models.validate import Form, validate
-from kitstudio.models.versions import reference_version
+from kitstudio.models.versions import reference_version, strip_zeros
 
 
 def set_declarations(subject: Subject) -> Iterator[Found]:
@@ -111,7 +111,7 @@ def _offers(descriptor: Descriptor, version: str) -> list[Provide]:
     found = []
     for text in descriptor.provides:
         provide = parse_provide(text)
-        found.append(provide if provide.version else replace(provide, version=version.strip()))
+        found.append(replace(provide, version=strip_zeros(provide.version or version.strip())))
     return found
 
 
