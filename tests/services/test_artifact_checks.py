@@ -106,10 +106,7 @@ def cases() -> list[Broken]:
         ("an empty list of types", noted(plain, CAPABILITIES, ""), {"capabilities-annotation": "fail"}),
         (
             "a list of types without one",
-            image(
-                mixin("capabilities: [{type: a/b@1}, {type: a/c@1}]\n"),
-                **{KEY.replace(".", "__") + "capabilities": "a/b@1"},
-            ),
+            noted(mixin("capabilities: [{type: a/b@1}, {type: a/c@1}]\n"), CAPABILITIES, "a/b@1"),
             {"capabilities-annotation": "fail"},
         ),
         ("a builder in prose", noted(plain, BUILT_BY_KEY, "by hand"), {"built-by-annotation": "fail"}),
