@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kitstudio.models.annotations import BuiltBy, kit_annotations
+from kitstudio.models.canonical import encode
 from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Capability, Descriptor
 from kitstudio.registry.source import ImageConfig, Platform
@@ -47,11 +48,11 @@ def kit_image(
     config: ImageConfig | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> Image:
-    """A published Kit with one small layer; ``annotations`` replace the derived ones."""
+    """A published Kit with its staged sources; ``annotations`` replace the derived ones."""
     about = about or descriptor()
     found = dict(annotations) if annotations is not None else kit_annotations(about, BUILT_BY)
     base = config or ImageConfig(platform=platform)
-    return build_image(layers or [layer({"usr/share/sandbox/kit/test/kit.yaml": b"{}"})], base, found)
+    return build_image(layers or [layer({"usr/share/sandbox/kit/test/kit.yaml": encode(about).encode()})], base, found)
 
 
 def kit_index(
