@@ -119,8 +119,9 @@ class _Reader(NodeReader):
                 found["kits"] = self.list_of(node, key, self.listed_kit)
                 found["kits_stated"] = not self.is_null(node)
         if found["schema_version"] != "3":
+            # Of another grammar nothing else can be judged: its fields are not wrong, they are not ours.
             at = fields.get("schemaVersion", root)
-            self.faults.insert(0, (at, *_wrong_version(found["schema_version"])))
+            self.faults = [(at, *_wrong_version(found["schema_version"]))]
         return Descriptor(**found)
 
     def arg(self, node: Node) -> Arg:
@@ -190,7 +191,7 @@ class _Reader(NodeReader):
 def _wrong_version(version: str) -> tuple[str, str]:
     if version in {"2", "1"}:
         return (
-            f'This is a v{version} Kit descriptor; only schemaVersion "3" is understood',
+            f"This is a v{version} Kit descriptor: v{version} and v3 Kits cannot be mixed, and only v3 is read here",
             'Ask its publisher for a v3 Kit, or rewrite it for schemaVersion "3".',
         )
     if not version:
