@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from kitstudio.models import words
 from kitstudio.models.capabilities import lookup
+from kitstudio.models.capabilities.acp import Acp
 from kitstudio.models.capabilities.agent_context import AgentContext
+from kitstudio.models.capabilities.agent_skill import AgentSkill
 from kitstudio.models.capabilities.commands import spoken
 from kitstudio.models.capabilities.credential import Credential
 from kitstudio.models.capabilities.digest import config_digest
@@ -24,6 +26,15 @@ from kitstudio.models.weights import Weight
 
 LONGEST = 200
 """Letters of a note that are kept; past them a digest tells changes apart."""
+
+
+_STATED = {
+    "com.docker.sandbox/agent-sessions@1": "Says how the agent takes a task, and how its sessions are continued.",
+    "com.docker.sandbox/agent-interactive-sessions@1": "Says how the agent's sessions are begun and continued by hand.",
+    "com.docker.sandbox/long-running@1": "Keeps running after the last terminal is closed.",
+    "com.docker.sandbox/sbx@1": "Is started the way Docker's own sandboxes start: the agent as a user of its own.",
+}
+"""What the types say that grant nothing and are told as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,9 @@ def _of(path: str, entry: Capability) -> Iterator[Note]:
         typed = type_.decode(entry.config)
     except ShapeError:
         # Still a reference where the type wants something else: the config as a whole is the note.
-        yield Note(type_.title, config_digest(entry.config) or "", f"States {type_.title}.", Weight.INFO, path)
+        yield Note(
+            type_.title, config_digest(entry.config) or "", f"Its inputs decide its {type_.title}.", Weight.INFO, path
+        )
         return
     at = f"{path}.config"
     if isinstance(typed, Lifecycle):
@@ -72,8 +85,16 @@ def _of(path: str, entry: Capability) -> Iterator[Note]:
         yield Note("resources", typed.text(), f"Would like {typed.text() or 'no certain resources'}.", Weight.INFO, at)
     elif isinstance(typed, AgentContext):
         yield from _context(typed, at)
+    elif isinstance(typed, AgentSkill):
+        skill = f"{words.quoted(typed.effective_name)}, kept at {words.exact(typed.path)}"
+        yield Note(
+            f"skill {typed.path}", typed.effective_name, f"Teaches the agent a skill, {skill}.", Weight.NOTICE, at
+        )
+    elif isinstance(typed, Acp):
+        sentence = f"Brings a program that lets an editor talk to the agent {words.quoted(typed.agent)}."
+        yield Note(type_.title, config_digest(entry.config) or "", sentence, Weight.INFO, path)
     elif type_.silent:
-        sentence = f"States {type_.title}."
+        sentence = _STATED.get(type_.name, f"States {type_.title}.")
         yield Note(type_.title, config_digest(entry.config) or "", sentence, Weight.INFO, path)
 
 
@@ -89,7 +110,7 @@ def _lifecycle(typed: Lifecycle, at: str) -> Iterator[Note]:
         yield Note(f"file {file.path}", text, sentence, Weight.INFO, f"{at}.files[{index}]")
     if typed.interactive is not None:
         tail = spoken(typed.interactive)
-        sentence = f"Starts its terminal with {words.quoted(tail)}."
+        sentence = f"Adds {words.quoted(tail)} to the command its terminal starts with."
         yield Note("interactive command", tail, sentence, Weight.NOTICE, f"{at}.interactive")
 
 

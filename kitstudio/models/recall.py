@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from kitstudio.models import words
@@ -50,7 +51,7 @@ def _described(name: str, text: str) -> Iterable[Grant]:
         return _network(name, text, phase)
     match name:
         case "credentials_install" | "credentials_runtime":
-            return credential.TYPE.describe(Credential(text, (phase,), ApiKey("", True, ()), None))
+            return map(_of_a_secret, credential.TYPE.describe(Credential(text, (phase,), ApiKey("", True, ()), None)))
         case "ssh_agent":
             return _agent(text)
         case "storage_paths":
@@ -97,6 +98,14 @@ def _usb(text: str) -> usb_device.UsbDevice:
     return usb_device.UsbDevice("", "", tail) if head == "class" else usb_device.UsbDevice(head, tail, "")
 
 
+def _of_a_secret(grant: Grant) -> Grant:
+    """The surface tells the service alone: where its secret goes is not claimed to be safe."""
+    head = grant.sentence.partition(";")[0]
+    return replace(grant, sentence=f"{head}; the secret may be handed into the sandbox.", weight=Weight.SERIOUS)
+
+
 def _plain(name: str, text: str) -> Grant:
     shown = words.exact(text)
-    return Grant(Group.SERVICES, ((name, text),), shown, f"Asks for {shown}.", Weight.CRITICAL, Phase.ALWAYS)
+    sentence = f"Asks for {shown}: what it grants cannot be told."
+    tick = f"I accept that this app cannot tell what {shown} grants"
+    return Grant(Group.SERVICES, ((name, text),), shown, sentence, Weight.CRITICAL, Phase.ALWAYS, tick=tick)

@@ -194,7 +194,7 @@ def test_one_agent_context_a_block_as_the_grammar_here_has_it() -> None:
         (
             "usb-device@1",
             {"class": "hid"},
-            "Takes over any USB device of the class “hid”.",
+            "Takes over any USB device of the class “hid”, usually keyboards, mice and security keys.",
             "class:hid",
             Weight.SERIOUS,
         ),

@@ -165,11 +165,12 @@ def _allowed(entry: Entry, phase: Phase, at: str) -> Grant:
 def _denied(entry: Entry, phase: Phase, at: str) -> Grant:
     hosts = words.listed([words.host(h) for h in entry.hosts])
     what = f"certain requests to {hosts}" if entry.bounded else hosts
+    pronoun = "them" if entry.bounded or len(entry.hosts) > 1 else "it"
     return Grant(
         Group.NETWORK,
         tuple(_facts(entry, phase.value, "deny")),
         words.exact(f"deny {entry.text()}"),
-        f"Refuses {what}{words.while_phase(phase)}, even if another Kit asks for it.",
+        f"Refuses {what}{words.while_phase(phase)}, even if another Kit asks for {pronoun}.",
         Weight.INFO,
         phase,
         denies=True,

@@ -19,6 +19,17 @@ class UsbDevice:
     device_class: str
 
 
+CLASSES = {
+    "audio": "microphones, speakers and headsets",
+    "hid": "keyboards, mice and security keys",
+    "mass-storage": "disks and memory sticks",
+    "printer": "printers",
+    "smart-card": "smart cards and their readers",
+    "video": "cameras",
+}
+"""What a person calls the devices of a class."""
+
+
 class UsbDeviceType(CapabilityType[UsbDevice]):
     name = "com.docker.sandbox/usb-device@1"
     title = "USB device"
@@ -40,7 +51,9 @@ class UsbDeviceType(CapabilityType[UsbDevice]):
 
     def describe(self, config: UsbDevice) -> Iterable[Grant]:
         if config.device_class:
-            sentence = f"Takes over any USB device of the class {words.quoted(config.device_class)}."
+            known = CLASSES.get(config.device_class, "")
+            about = f", usually {known}" if known else ""
+            sentence = f"Takes over any USB device of the class {words.quoted(config.device_class)}{about}."
             weight = Weight.SERIOUS
         else:
             sentence = "Takes over one model of USB device when it is plugged in."
