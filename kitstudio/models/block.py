@@ -25,8 +25,11 @@ TYPE = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/[a-z0-9](?:[a-z0-9-]*[a-z0-
 CREDENTIAL = "com.docker.sandbox/credential@1"
 
 
-def check_capabilities(descriptor: Descriptor, *, cross_check: bool) -> Iterator[Issue]:
-    """Every check of ``capabilities``. Groups come first, the ordinary entries last as one block."""
+def check_capabilities(descriptor: Descriptor, *, cross_check: bool, plain: bool = False) -> Iterator[Issue]:
+    """Every check of ``capabilities``. Groups come first, the ordinary entries last as one block.
+
+    ``plain``: there is no placeholder in any config.
+    """
     ordinary: list[Placed] = []
     grouped = False
     for index, item in enumerate(descriptor.capabilities):
@@ -35,8 +38,8 @@ def check_capabilities(descriptor: Descriptor, *, cross_check: bool) -> Iterator
             ordinary.append(Placed(path, item))
         else:
             grouped = True
-            yield from _check_group(item, path, descriptor.kind)
-    yield from _check_block(ordinary, descriptor.kind, cross_check=cross_check and not grouped)
+            yield from _check_group(item, path, descriptor.kind, plain)
+    yield from _check_block(ordinary, descriptor.kind, plain, cross_check=cross_check and not grouped)
 
 
 def check_published_capabilities(descriptor: Descriptor) -> Iterator[Issue]:
@@ -56,7 +59,7 @@ def _check_published(entry: Capability, path: str) -> Iterable[Issue]:
     return known.check_published(entry.config, path) if known else ()
 
 
-def _check_group(group: CapabilityGroup, path: str, kind: str) -> Iterator[Issue]:
+def _check_group(group: CapabilityGroup, path: str, kind: str, plain: bool) -> Iterator[Issue]:
     if group.source is not None and not group.source.path:
         yield Issue(f"{path}.source", "a source needs its path")
     if group.members is None:
@@ -77,10 +80,10 @@ def _check_group(group: CapabilityGroup, path: str, kind: str) -> Iterator[Issue
         if member.optional_stated:
             yield Issue(f"{place}.optional", "a group is optional as a whole", "State `optional` on the group.")
         members.append(Placed(place, member))
-    yield from _check_block(members, kind, cross_check=False)
+    yield from _check_block(members, kind, plain, cross_check=False)
 
 
-def _check_block(block: list[Placed], kind: str, *, cross_check: bool) -> Iterator[Issue]:
+def _check_block(block: list[Placed], kind: str, plain: bool, *, cross_check: bool) -> Iterator[Issue]:
     if not block:
         return
     if kind == "mixin":
@@ -89,7 +92,7 @@ def _check_block(block: list[Placed], kind: str, *, cross_check: bool) -> Iterat
             if known is not None and known.workload_only:
                 yield Issue("capabilities", f"{placed.entry.type} is for a workload, not for a mixin")
                 break
-    found = _Block(kind, Counter([placed.entry.type for placed in block]) if len(block) > 1 else {})
+    found = _Block(kind, Counter([placed.entry.type for placed in block]) if len(block) > 1 else {}, plain)
     for placed in block:
         yield from found.check(placed)
     yield from both_policies(block)
@@ -101,8 +104,9 @@ def _check_block(block: list[Placed], kind: str, *, cross_check: bool) -> Iterat
 class _Block:
     """What the entries judged so far have claimed."""
 
-    def __init__(self, kind: str, counts: Mapping[str, int]) -> None:
+    def __init__(self, kind: str, counts: Mapping[str, int], plain: bool) -> None:
         self.kind = kind
+        self.plain = plain
         self.counts = counts
         self.types: dict[str, str] = {}
         self.exact: dict[tuple[str, str], str] = {}
@@ -118,7 +122,7 @@ class _Block:
 
     def check(self, placed: Placed) -> Iterator[Issue]:
         path, entry = placed.path, placed.entry
-        holds = held(entry.config)
+        holds = Held.NONE if self.plain else held(entry.config)
         parameterised = holds is not Held.NONE and bool(holds & (Held.ARG | Held.ENV))
         if holds is not Held.NONE and Held.ENV_KEY in holds:
             yield Issue(f"{path}.config", "a key cannot refer to the environment", "Only values can.")

@@ -68,7 +68,7 @@ def _depth(text: str) -> int:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) != len(pairs) or any(len(key) > _LONGEST_KEY for key in found):
+    if len(found) != len(pairs) or (found and max(map(len, found)) > _LONGEST_KEY):
         raise _Doubt
     return found
 

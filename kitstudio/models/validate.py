@@ -36,6 +36,8 @@ __all__ = ["Form", "Issue", "Report", "redacted", "validate", "validate_descript
 MAX_BYTES: Final = 524_288
 """A descriptor over this is refused (§9.4)."""
 _DECLARATION: Final = re.compile(r"capabilities\[[0-9]+\](?:\.group\.capabilities\[[0-9]+\])?")
+_PLACEHOLDER_POSSIBLE: Final = re.compile(r"\$\{\{|[\\!]")
+"""A placeholder stands in the text as it is, or is spelled with escapes or a tag."""
 WARN_BYTES: Final = 65_536
 """A descriptor over this is warned about (§9.4)."""
 
@@ -127,7 +129,8 @@ def _judge(descriptor: Descriptor, form: Form, raw: _Bytes | None) -> Report:
     cross_check = form is Form.BASE or form is Form.AUTHORED or form is Form.EFFECTIVE
     errors += check_top(descriptor)
     errors += check_relations(descriptor)
-    errors += check_capabilities(descriptor, cross_check=cross_check)
+    plain = raw is not None and not _PLACEHOLDER_POSSIBLE.search(raw.text)
+    errors += check_capabilities(descriptor, cross_check=cross_check, plain=plain)
     errors += check_args(descriptor)
     errors += check_recipe(descriptor)
     errors += check_kits(descriptor)

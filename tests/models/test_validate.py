@@ -133,3 +133,12 @@ def test_what_took_in_a_secret_is_reported_by_its_place_alone() -> None:
 
     assert {issue.path for issue in shown} == {"capabilities[0]", "capabilities[1].config.container", "capabilities[2]"}
     assert "unter" not in "".join(map(str, shown))
+
+
+@pytest.mark.parametrize(
+    "key", [r'"\x24{{ kit.env.A }}"', r'"$\u007b{ kit.env.A }}"', "!!binary JHt7IGtpdC5lbnYuQSB9fQ=="]
+)
+def test_a_placeholder_spelled_in_another_way_is_still_one(key: str) -> None:
+    text = f'schemaVersion: "3"\nkind: mixin\ncapabilities:\n- type: a/b@1\n  config:\n    ? {key}\n    : 1\n'
+
+    assert [issue.path for issue in validate(decode(text), Form.AUTHORED).errors] == ["capabilities[0].config"]

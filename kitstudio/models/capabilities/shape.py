@@ -55,7 +55,7 @@ def is_encodable(value: JsonValue) -> bool:
 
 
 class Reader:
-    """One mapping of a config being read. ``where`` names it in messages."""
+    """One mapping of a config being read, its keys all text. ``where`` names it in messages."""
 
     __slots__ = ("_left", "where")
 
@@ -192,8 +192,12 @@ class Reader:
         stated = name in left
         value = left.pop(name, None)
         size = len(name)
+        alike: list[str] = []
+        for key in left:
+            if len(key) == size and _folded(key) == _folded(name):
+                alike.append(key)
         # Spellings that differ in case are one field; the last one in byte order, the exact one, stands.
-        for key in [k for k in left if isinstance(k, str) and len(k) == size and _folded(k) == _folded(name)]:
+        for key in alike:
             other = left.pop(key)
             if not stated:
                 value, stated = other, True
