@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +13,10 @@ from kitstudio.models.annotations import BUILT_BY as BUILT_BY_KEY
 from kitstudio.models.annotations import CAPABILITIES, DESCRIPTOR, OCI_PREFIX, SCHEMA_VERSION, kit_annotations
 from kitstudio.models.artifact import RULES
 from kitstudio.models.artifact_tree import STAGED
+from kitstudio.models.artifact_view import Verdict
 from kitstudio.models.canonical import encode
 from kitstudio.models.descriptor import Descriptor
-from kitstudio.registry.source import ImageConfig
+from kitstudio.registry.source import ArtifactKind, ImageConfig
 from kitstudio.registry.writer import (
     Entry,
     EntryKind,
@@ -25,7 +28,7 @@ from kitstudio.registry.writer import (
     folder,
     symlink,
 )
-from kitstudio.services.app import Studio
+from kitstudio.services.app import Options, Studio
 from tests.builders import AMD64, ARM64, BUILT_BY, descriptor_from
 
 HEAD = 'schemaVersion: "3"\nversion: "1.0.0"\ndisplayName: Test\n'
@@ -302,3 +305,22 @@ def test_every_check_is_broken_here_at_least_once() -> None:
 
     assert broken == {"descriptor-annotation", *(rule.id for rule in RULES)}
     assert len(CASES) > 25
+
+
+DEMO = Path(__file__).parent.parent.parent / "build" / "demo"
+
+
+@pytest.mark.skipif(not (DEMO / "index.json").exists(), reason="the demo catalog is not built")
+async def test_every_kit_of_the_demo_conforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KITSTUDIO_DEMO", str(DEMO))
+    studio = await Studio.open(Options(home=tmp_path / "home"))
+    rows = json.loads((DEMO / "index.json").read_text(encoding="utf-8"))["manifests"]
+    judged = 0
+    for name in (row["annotations"]["org.opencontainers.image.ref.name"] for row in rows):
+        artifact, outcomes = await studio.catalog.checked(name)
+        if artifact.kind is ArtifactKind.KIT:
+            judged += 1
+            assert [c for o in outcomes for c in o.checks if c.verdict is Verdict.FAIL] == [], name
+    await studio.close()
+
+    assert judged > 20
