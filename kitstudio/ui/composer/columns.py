@@ -135,7 +135,7 @@ class PermissionsColumn(QWidget):
         self.setMinimumWidth(theme.px(300))
         self._counts = ChipRow(theme)
         self._all = text_label("", ink="secondary")
-        self.list = PermissionList(theme, ListLook(banded=True, askers=True, padding=16, fold_above=3))
+        self.list = PermissionList(theme, ListLook(banded=True, askers=True, padding=16, fold_above=8))
         self.list.setObjectName("permissions")
         header = SectionHeader(tr("Permissions of the whole set"), height=theme.px(HEADER))
         self._band = holder(row(self._counts, None, self._all, margins=(16, 9, 16, 10)))

@@ -53,7 +53,7 @@ class NetworkView(QWidget):
             margins=(16, 5, 8, 5),
         )  # fmt: skip
         self.table = dressed_table(
-            theme, self.model, (96, 84, 76, 0, 110, 170), tr("Network decisions"), "networkTable"
+            theme, self.model, (96, 84, 76, 0, 110, 210), tr("Network decisions"), "networkTable"
         )
         self.table.selectionModel().currentRowChanged.connect(lambda current, _old: self._show(current))
         self._why = QWidget()

@@ -77,7 +77,7 @@ class DetailsView(QScrollArea):
         layout.setContentsMargins(theme.px(16), theme.px(14), theme.px(16), theme.px(16))
         layout.setSpacing(theme.px(8))
         if status.skipped:
-            layout.addWidget(text_label(tr("Left out, because this version does not enforce it"), Type.NAME))
+            layout.addWidget(text_label(tr("Optional requests left out of this sandbox"), Type.NAME))
             words = ", ".join(claim(item, 80) for item in status.skipped)
             layout.addWidget(text_label(words, ink="secondary", wrap=True))
         for key, value in details.items():

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from PySide6.QtCore import QObject, Signal
 
 from kitstudio.runtime.backend import Terminal
-from kitstudio.ui.terminal.view import HIGH_WATER, TerminalView
+from kitstudio.ui.terminal.screen_view import HIGH_WATER, ScreenView
 
 _MAX_TYPED = 1 << 20
 
@@ -26,7 +26,7 @@ class TerminalSession(QObject):
     started = Signal()
     ended = Signal(int)
 
-    def __init__(self, view: TerminalView, parent: QObject | None = None) -> None:
+    def __init__(self, view: ScreenView, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._view = view
         self._typed: asyncio.Queue[bytes | tuple[int, int]] | None = None

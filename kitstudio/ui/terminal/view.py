@@ -1,19 +1,11 @@
-"""The terminal on screen: paints a ``Screen``, turns keys and mouse into bytes, never blocks the window.
-
-Bytes from the guest are untrusted: they are drawn, nothing else. Incoming data waits in a queue and is taken in
-slices of at most ``SLICE_MS``; ``drained`` tells the sender to go on, so memory stays bounded.
-"""
+"""Keyboard, mouse and clipboard of the terminal: what a person does, as the bytes a guest expects."""
 
 from __future__ import annotations
 
-from collections import deque
-from time import perf_counter
-
-from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QClipboard,
-    QColor,
     QContextMenuEvent,
     QFocusEvent,
     QGuiApplication,
@@ -21,122 +13,36 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QWidget
-from pyte.modes import DECSCNM
+from PySide6.QtWidgets import QMenu, QWidget
 
-from kitstudio.ui.fonts import Type
 from kitstudio.ui.terminal import keys
-from kitstudio.ui.terminal.colours import Colours, TerminalColours
-from kitstudio.ui.terminal.painting import CellFont, paint_row
-from kitstudio.ui.terminal.parser import Parser
+from kitstudio.ui.terminal.grid import APPLICATION_CURSOR
 from kitstudio.ui.terminal.screen import (
-    APPLICATION_CURSOR,
     BRACKETED_PASTE,
     FOCUS_EVENTS,
     MOUSE_ALL,
     MOUSE_CLICKS,
     MOUSE_DRAGS,
     MOUSE_SGR,
-    Screen,
-    column_of,
 )
-from kitstudio.ui.terminal.selection import Place, Selection, selected_text, word_at
-from kitstudio.ui.theme import Theme, Token
-
-SLICE_MS = 8
-FRAME_MS = 33
-PORTION = 2048
-RESIZE_MS = 80
-HIGH_WATER = 1 << 20
-_MARGIN = 12
+from kitstudio.ui.terminal.screen_view import MARGIN, ScreenView
+from kitstudio.ui.terminal.selection import Place, Selection, word_at
+from kitstudio.ui.theme import Theme
 
 
-class TerminalView(QAbstractScrollArea):
-    """``typed`` carries what goes to the guest, ``resized`` the new size once it came to rest."""
+class TerminalView(ScreenView):
+    """``typed`` carries what goes to the guest. The clipboard's text goes there when pasted, never the clipboard."""
 
-    typed = Signal(bytes)
-    resized = Signal(int, int)
-    title_changed = Signal(str)
-    clipboard_refused = Signal()
-    drained = Signal()
     find_wanted = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("terminalView")
-        self.setAccessibleName(self.tr("Terminal"))
+        super().__init__(theme, parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.setAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled)
-        self.setAcceptDrops(False)
         self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
-        self._theme = theme
-        self._grid = CellFont.of(theme.font(Type.MONO_FIELD))
-        self._colours = Colours(_terminal_colours(theme))
-        self.vt = Screen(80, 24)
-        self.vt.reply = self.typed.emit
-        self._parser = Parser(self.vt)
-        self._queue: deque[bytes] = deque()
-        self.waiting = 0
-        """Bytes taken in and not drawn yet."""
-        self._selection: Selection | None = None
         self._dragging = False
-        self._query = ""
-        self._found: Selection | None = None
-        self._title = ""
-        self._slices = QTimer(self)
-        self._slices.setInterval(0)
-        self._slices.timeout.connect(self._take_slice)
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(RESIZE_MS)
-        self._rest.timeout.connect(self._resize_now)
-        self._follow = True
-        self._seen_dropped = 0
-        self._painted = 0.0
-        self.verticalScrollBar().valueChanged.connect(self._scrolled)
-        theme.changed.connect(self._redress)
-
-    # Data from the guest
-
-    def feed(self, data: bytes) -> None:
-        """Take in bytes; they are drawn from the event loop."""
-        if data:
-            self._queue.append(data)
-            self.waiting += len(data)
-            if not self._slices.isActive():
-                self._slices.start()
-
-    def cell_rect(self, column: int, line: int) -> QRect:
-        """Where a cell of the visible part is painted."""
-        grid = self._grid
-        return QRect(_MARGIN + column * grid.width, _MARGIN + line * grid.height, grid.width, grid.height)
-
-    def restart(self) -> None:
-        """Forget everything: for a new session in the same view."""
-        self._queue.clear()
-        self.waiting = 0
-        columns, lines = self.vt.columns, self.vt.lines
-        self.vt = Screen(columns, lines)
-        self.vt.reply = self.typed.emit
-        self._parser = Parser(self.vt)
-        self._selection = self._found = None
-        self._follow, self._seen_dropped = True, 0
-        self._sync()
-
-    def grid_size(self) -> tuple[int, int]:
-        """(columns, rows) the view has room for now; resizes that wait are applied first."""
-        self._resize_now()
-        return self.vt.columns, self.vt.lines
-
-    # What a person does
 
     def copy(self) -> None:
         """Selected text to the clipboard."""
@@ -153,41 +59,6 @@ class TerminalView(QAbstractScrollArea):
     def select_all(self) -> None:
         first, last = self.vt.dropped, self.vt.dropped + self.vt.total() - 1
         self._select(Selection(Place(first, 0), Place(last, self.vt.columns)))
-
-    def selected_text(self) -> str:
-        return selected_text(self.vt, self._selection) if self._selection is not None else ""
-
-    def seek(self, query: str, *, backwards: bool = True, again: bool = False) -> bool:
-        """Go to the next place of ``query`` (case counts only if it has capitals); False where there is none."""
-        self._query = query
-        if not query:
-            self._found = None
-            self.viewport().update()
-            return False
-        fold = query == query.lower()
-        rows = list(self.vt.rows())
-        order = list(range(len(rows) - 1, -1, -1) if backwards else range(len(rows)))
-        if again and self._found is not None:
-            here = self._found.first.line - self.vt.dropped
-            turn = order.index(here) + 1 if here in order else 0
-            order = order[turn:] + order[:turn]
-        needle = query.lower() if fold else query
-        for index in order:
-            text = rows[index].text.lower() if fold else rows[index].text
-            at = text.rfind(needle) if backwards else text.find(needle)
-            if at >= 0:
-                line = index + self.vt.dropped
-                self._found = Selection(
-                    Place(line, column_of(rows[index], at)), Place(line, column_of(rows[index], at + len(query)))
-                )
-                self._show_line(index)
-                self.viewport().update()
-                return True
-        self._found = None
-        self.viewport().update()
-        return False
-
-    # Events
 
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
@@ -242,10 +113,6 @@ class TerminalView(QAbstractScrollArea):
             self.typed.emit(b"\x1b[O")
         super().focusOutEvent(event)
         self.viewport().update()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._rest.start()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if self._report_mouse(event, pressed=True):
@@ -320,84 +187,9 @@ class TerminalView(QAbstractScrollArea):
             menu.addAction(action)
         return menu
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self.viewport())
-        screen, grid = self.vt, self._grid
-        reverse = DECSCNM in screen.mode
-        painter.fillRect(event.rect(), self._colours.base.text if reverse else self._colours.base.ground)
-        first = self.verticalScrollBar().value()
-        for y in range(screen.lines):
-            index = first + y
-            area = QRect(0, _MARGIN + y * grid.height, self.viewport().width(), grid.height)
-            if index >= screen.total() or not area.intersects(event.rect()):
-                continue
-            line = index + screen.dropped
-            row = screen.row(index)
-            selected = self._selection.columns(line, screen.columns) if self._selection is not None else (0, 0)
-            found = self._found.columns(line, screen.columns) if self._found is not None else (0, 0)
-            paint_row(
-                painter, row.cells[: screen.columns], _MARGIN, area.top(), grid, self._colours,
-                selected=selected, matches=(found,), reversed_screen=reverse,
-            )  # fmt: skip
-        self._paint_cursor(painter)
-        painter.end()
-
-    # Private helpers
-
-    def _take_slice(self) -> None:
-        started = perf_counter()
-        while self._queue and (perf_counter() - started) * 1000 < SLICE_MS:
-            data = self._queue.popleft()
-            if len(data) > PORTION:
-                self._queue.appendleft(data[PORTION:])
-                data = data[:PORTION]
-            self._parser.feed(data)
-            self.waiting -= len(data)
-        if not self._queue:
-            self._slices.stop()
-        if not self._queue or (started - self._painted) * 1000 >= FRAME_MS:
-            self._painted = started
-            self._after_feed()
-        if self.waiting < HIGH_WATER:
-            self.drained.emit()
-
-    def _after_feed(self) -> None:
-        screen = self.vt
-        self._sync()
-        if screen.title != self._title:
-            self._title = screen.title
-            self.title_changed.emit(self._title)
-        if screen.refused_clipboard:
-            screen.refused_clipboard = False
-            self.clipboard_refused.emit()
-
-    def _sync(self) -> None:
-        """Scroll bar and picture follow the screen; someone reading further up is not moved."""
-        screen, bar = self.vt, self.verticalScrollBar()
-        bottom = len(screen.history)
-        before = bar.value()
-        follow = self._follow
-        dropped, self._seen_dropped = screen.dropped - self._seen_dropped, screen.dropped
-        bar.blockSignals(True)
-        bar.setRange(0, bottom)
-        bar.setPageStep(screen.lines)
-        bar.setValue(bottom if follow else max(before - dropped, 0))
-        bar.blockSignals(False)
-        screen.dirty.clear()
-        self.viewport().update()
-
-    def _scrolled(self, value: int) -> None:
-        self._follow = value >= self.verticalScrollBar().maximum()
-        self.viewport().update()
-
     def _page(self, direction: int) -> None:
         bar = self.verticalScrollBar()
         bar.setValue(bar.value() + direction * max(1, self.vt.lines - 1))
-
-    def _show_line(self, index: int) -> None:
-        bar = self.verticalScrollBar()
-        if not bar.value() <= index < bar.value() + self.vt.lines:
-            bar.setValue(index - self.vt.lines // 2)
 
     def _type(self, data: bytes) -> None:
         self._follow = True
@@ -421,13 +213,9 @@ class TerminalView(QAbstractScrollArea):
             }.get(Qt.Key(event.key()), "")
         return ""
 
-    def _select(self, selection: Selection) -> None:
-        self._selection = selection
-        self.viewport().update()
-
     def _place(self, position: QPoint) -> Place:
-        column = round((position.x() - _MARGIN) / self._grid.width)
-        line = (position.y() - _MARGIN) // self._grid.height
+        column = round((position.x() - MARGIN) / self._grid.width)
+        line = (position.y() - MARGIN) // self._grid.height
         line = min(max(line, 0), self.vt.lines - 1)
         column = min(max(column, 0), self.vt.columns)
         return Place(self.verticalScrollBar().value() + line + self.vt.dropped, column)
@@ -443,56 +231,12 @@ class TerminalView(QAbstractScrollArea):
         return True
 
     def _send_mouse(self, code: int, position: QPoint, *, pressed: bool) -> None:
-        column = min(max((position.x() - _MARGIN) // self._grid.width, 0), self.vt.columns - 1) + 1
-        line = min(max((position.y() - _MARGIN) // self._grid.height, 0), self.vt.lines - 1) + 1
+        column = min(max((position.x() - MARGIN) // self._grid.width, 0), self.vt.columns - 1) + 1
+        line = min(max((position.y() - MARGIN) // self._grid.height, 0), self.vt.lines - 1) + 1
         if MOUSE_SGR in self.vt.mode:
             self.typed.emit(f"\x1b[<{code};{column};{line}{'M' if pressed else 'm'}".encode())
         elif column < 224 and line < 224:
             self.typed.emit(b"\x1b[M" + bytes([32 + (code if pressed else 3), 32 + column, 32 + line]))
-
-    def _resize_now(self) -> None:
-        self._rest.stop()
-        size = self.viewport().size()
-        columns = max(2, (size.width() - 2 * _MARGIN) // self._grid.width)
-        lines = max(1, (size.height() - 2 * _MARGIN) // self._grid.height)
-        if (columns, lines) != (self.vt.columns, self.vt.lines):
-            self.vt.resize(lines, columns)
-            self._selection = self._found = None
-            self._sync()
-            self.resized.emit(columns, lines)
-
-    def _cursor_rect(self) -> QRect:
-        screen = self.vt
-        y = len(screen.history) - self.verticalScrollBar().value() + screen.cursor.y
-        return self.cell_rect(min(screen.cursor.x, screen.columns - 1), y)
-
-    def _paint_cursor(self, painter: QPainter) -> None:
-        screen = self.vt
-        area = self._cursor_rect()
-        if screen.cursor.hidden or area.top() >= _MARGIN + screen.lines * self._grid.height:
-            return
-        ink = self._colours.base.text
-        if not self.hasFocus():
-            painter.setPen(ink)
-            painter.drawRect(area.adjusted(0, 0, -1, -1))
-        elif screen.cursor_shape in (3, 4):
-            painter.fillRect(area.adjusted(0, area.height() - 2, 0, 0), ink)
-        elif screen.cursor_shape in (5, 6):
-            painter.fillRect(QRect(area.left(), area.top(), 2, area.height()), ink)
-        else:
-            painter.fillRect(area, ink)
-            line = screen.row(len(screen.history) + screen.cursor.y)
-            x = min(screen.cursor.x, screen.columns - 1)
-            if x < len(line.cells):
-                painter.setPen(self._colours.base.ground)
-                painter.setFont(self._grid.face(line.cells[x]))
-                painter.drawText(area.left(), round(area.top() + self._grid.ascent), line.cells[x].data)
-
-    def _redress(self) -> None:
-        self._grid = CellFont.of(self._theme.font(Type.MONO_FIELD))
-        self._colours = Colours(_terminal_colours(self._theme))
-        self._rest.start()
-        self.viewport().update()
 
 
 def _plain_tab(event: QKeyEvent) -> bool:
@@ -505,24 +249,3 @@ def _button(button: Qt.MouseButton) -> int:
     if button & Qt.MouseButton.LeftButton:
         return 0
     return 1 if button & Qt.MouseButton.MiddleButton else 2
-
-
-def _terminal_colours(theme: Theme) -> TerminalColours:
-    magenta, cyan = 9, 1
-    selection = QColor(theme.colour(Token.TERM_BLUE))
-    selection.setAlphaF(0.35)
-    match = QColor(theme.colour(Token.TERM_YELLOW))
-    match.setAlphaF(0.45)
-    return TerminalColours(
-        ground=theme.colour(Token.TERM_BG),
-        text=theme.colour(Token.TERM_TEXT),
-        green=theme.colour(Token.TERM_GREEN),
-        yellow=theme.colour(Token.TERM_YELLOW),
-        blue=theme.colour(Token.TERM_BLUE),
-        red=theme.colour(Token.TERM_RED),
-        dim=theme.colour(Token.TERM_DIM),
-        magenta=max(theme.monogram(magenta), key=QColor.lightness),
-        cyan=max(theme.monogram(cyan), key=QColor.lightness),
-        selection=selection,
-        match=match,
-    )

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyte.modes import DECOM
 
+from kitstudio.ui.terminal.cells import clean_title, column_of
 from kitstudio.ui.terminal.parser import Parser
-from kitstudio.ui.terminal.screen import BRACKETED_PASTE, Screen, clean_title, column_of
+from kitstudio.ui.terminal.screen import BRACKETED_PASTE, Screen
 
 
 def drawn(*data: bytes, columns: int = 20, lines: int = 5, history: int = 100) -> Screen:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from pytestqt.qtbot import QtBot
 
+from kitstudio.ui.terminal.screen_view import HIGH_WATER
 from kitstudio.ui.terminal.session import TerminalSession
-from kitstudio.ui.terminal.view import HIGH_WATER, TerminalView
+from kitstudio.ui.terminal.view import TerminalView
 from kitstudio.ui.theme import Mode, Theme
 
 

@@ -11,7 +11,8 @@ from PySide6.QtTest import QSignalSpy
 from pytestqt.qtbot import QtBot
 
 from kitstudio.ui.terminal.panel import TerminalPanel
-from kitstudio.ui.terminal.view import SLICE_MS, TerminalView
+from kitstudio.ui.terminal.screen_view import SLICE_MS
+from kitstudio.ui.terminal.view import TerminalView
 from kitstudio.ui.theme import Mode, Theme
 
 
