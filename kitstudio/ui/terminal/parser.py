@@ -9,13 +9,17 @@ from __future__ import annotations
 import codecs
 import re
 from enum import Enum, auto
-from typing import Protocol
+from functools import lru_cache
+from typing import Protocol, TypeAlias
 
 _TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f]+")
 _CSI = re.compile(r"\x1b\[([<=>?]?)([0-9:;]{0,64})([ -/]{0,2})([@-~])")
 _MAX_STRING = 2048
 _MAX_PARAMS = 64
 _MAX_NUMBER = 9999
+
+Params: TypeAlias = tuple[tuple[int, ...], ...]
+"""Parameters of a control sequence: each a number with its colon-separated parts; -1 where empty."""
 
 
 class Actions(Protocol):
@@ -29,8 +33,8 @@ class Actions(Protocol):
     def escape(self, intermediates: str, final: str) -> None:
         """``ESC`` with optional intermediates."""
 
-    def csi(self, private: str, params: list[list[int]], intermediates: str, final: str) -> None:
-        """A control sequence. Each parameter is a list: the number and its colon-separated parts; -1 = empty."""
+    def csi(self, private: str, params: Params, intermediates: str, final: str) -> None:
+        """A control sequence."""
 
     def osc(self, text: str) -> None:
         """An operating system command, bounded."""
@@ -158,10 +162,11 @@ class Parser:
         self._state, self._collected, self._osc = state, "", False
 
 
-def _params(text: str) -> list[list[int]]:
+@lru_cache(maxsize=1024)
+def _params(text: str) -> Params:
     if not text:
-        return []
-    return [
-        [min(int(part[:6]), _MAX_NUMBER) if part else -1 for part in param.split(":")[:8]]
+        return ()
+    return tuple(
+        tuple(min(int(part[:6]), _MAX_NUMBER) if part else -1 for part in param.split(":")[:8])
         for param in text.split(";")[:_MAX_PARAMS]
-    ]
+    )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import lru_cache
 
 from pyte.graphics import BG_AIXTERM, BG_ANSI, FG_AIXTERM, FG_ANSI, FG_BG_256, TEXT
 from pyte.screens import Char
 
 from kitstudio.ui.terminal.cells import BLANK
+from kitstudio.ui.terminal.parser import Params
 
 _NAMES = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")
 
 
-def rendered(attrs: Char, params: list[list[int]]) -> Char:
+@lru_cache(maxsize=1024)
+def rendered(attrs: Char, params: Params) -> Char:
     """``attrs`` after a select-graphic-rendition sequence; what is not known changes nothing."""
-    queue = deque(params or [[0]])
+    queue = deque(params or ((0,),))
     while queue:
         param = queue.popleft()
         code = max(param[0], 0)
@@ -44,21 +47,21 @@ def _with_style(attrs: Char, name: str, on: bool) -> Char:
     return Char(**values)
 
 
-def _colour(parts: list[int]) -> str:
+def _colour(parts: tuple[int, ...]) -> str:
     """Colon form: ``5:N``, ``2:R:G:B`` or ``2:SPACE:R:G:B``."""
-    if parts[:1] == [5] and len(parts) > 1:
+    if parts[:1] == (5,) and len(parts) > 1:
         return _indexed(parts[1])
-    if parts[:1] == [2] and len(parts) >= 4:
+    if parts[:1] == (2,) and len(parts) >= 4:
         return _rgb(parts[-3:])
     return ""
 
 
-def _colour_of_queue(queue: deque[list[int]]) -> str:
+def _colour_of_queue(queue: deque[tuple[int, ...]]) -> str:
     kind = queue.popleft()[0] if queue else -1
     if kind == 5 and queue:
         return _indexed(queue.popleft()[0])
     if kind == 2 and len(queue) >= 3:
-        return _rgb([queue.popleft()[0] for _ in range(3)])
+        return _rgb(tuple(queue.popleft()[0] for _ in range(3)))
     return ""
 
 
@@ -70,6 +73,6 @@ def _indexed(number: int) -> str:
     return FG_BG_256[number] if 16 <= number < 256 else ""
 
 
-def _rgb(parts: list[int]) -> str:
+def _rgb(parts: tuple[int, ...]) -> str:
     red, green, blue = (min(max(part, 0), 255) for part in parts)
     return f"{red:02x}{green:02x}{blue:02x}"

@@ -11,6 +11,7 @@ from pyte.screens import Margins
 
 from kitstudio.ui.terminal.cells import clean_title
 from kitstudio.ui.terminal.grid import HISTORY, Grid
+from kitstudio.ui.terminal.parser import Params
 from kitstudio.ui.terminal.rendition import rendered
 
 MOUSE_CLICKS = 1000 << 5
@@ -81,7 +82,7 @@ class Screen(Grid):
             case _:
                 return
 
-    def csi(self, private: str, params: list[list[int]], intermediates: str, final: str) -> None:
+    def csi(self, private: str, params: Params, intermediates: str, final: str) -> None:
         numbers = [param[0] for param in params]
         first = max(numbers[0], 0) if numbers else 0
         count = max(first, 1)
