@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.models.lock import ApprovedLock
+from kitstudio.models.lock import ApprovedLock, Lock
 from kitstudio.runtime.backend import (
     Backend,
     Decision,
@@ -26,12 +27,22 @@ _KEPT_STEPS = 400
 """Progress lines kept for one launch; a long download must not grow without bound."""
 
 
+class Operation(StrEnum):
+    """What brings a sandbox up; the word its job's title begins with."""
+
+    LAUNCH = "Launch"
+    START = "Start"
+    RECREATE = "Recreate"
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A launch being shown: progress so far, newest last."""
+    """A launch being shown: progress so far, newest last. ``lock``: what it is launched from, where it is known."""
 
     name: str
     steps: tuple[Progress, ...] = ()
+    operation: Operation = Operation.LAUNCH
+    lock: Lock | None = None
 
 
 class Sandboxes:
@@ -95,7 +106,7 @@ class Sandboxes:
         async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
             return await self._backend.create(approved, options, self._images, progress)
 
-        return self._progressing(options.name, f"Launch {options.name}", work)
+        return self._progressing(Launch(options.name, lock=approved.lock), work)
 
     def launching(self, name: str) -> Launch | None:
         """Progress of a launch, None when there is none."""
@@ -107,7 +118,7 @@ class Sandboxes:
         async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
             return await self._backend.start(name, progress)
 
-        return self._progressing(name, f"Start {name}", work)
+        return self._progressing(Launch(name, operation=Operation.START), work)
 
     def stop(self, name: str) -> Job:
         """Stop, as a job."""
@@ -119,9 +130,10 @@ class Sandboxes:
         async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
             status = await self._backend.status(name)
             approved = await self._reapprove(status.lock_sha256)
+            self._launches[name] = replace(self._launches[name], lock=approved.lock)
             return await self._backend.recreate(name, approved, self._images, progress)
 
-        return self._progressing(name, f"Recreate {name}", work)
+        return self._progressing(Launch(name, operation=Operation.RECREATE), work)
 
     def remove(self, name: str) -> Job:
         """Remove with everything it wrote, as a job."""
@@ -156,17 +168,18 @@ class Sandboxes:
         return await self._backend.details(name)
 
     def _progressing(
-        self, name: str, title: str, work: Callable[[Callable[[Progress], None]], Awaitable[SandboxStatus]]
+        self, launch: Launch, work: Callable[[Callable[[Progress], None]], Awaitable[SandboxStatus]]
     ) -> Job:
+        name = launch.name
         if name in self._launches:
             raise KitStudioError(
                 f"{name} is already being worked on.", where=name, remedy="Wait for it to finish, or cancel that job."
             )
-        self._launches[name] = Launch(name)
+        self._launches[name] = launch
 
         async def run(job: Job) -> SandboxStatus:
             def progress(step: Progress) -> None:
-                self._launches[name] = _extended(self._launches.get(name, Launch(name)), step)
+                self._launches[name] = _extended(self._launches.get(name, launch), step)
                 job.report(f"{step.phase.value} {step.text}".strip(), step.fraction)
                 self.changed.publish(name)
 
@@ -176,7 +189,7 @@ class Sandboxes:
                 self._launches.pop(name, None)
                 await self._told(name)
 
-        job = self._jobs.run(title, run)
+        job = self._jobs.run(f"{launch.operation} {name}", run)
         assert job.task is not None
         # A job cancelled before its first step never runs the lines above.
         job.task.add_done_callback(lambda _: self._launches.pop(name, None))
@@ -206,4 +219,4 @@ def _extended(launch: Launch, step: Progress) -> Launch:
     steps = launch.steps
     if steps and (steps[-1].phase, steps[-1].text) == (step.phase, step.text):
         steps = steps[:-1]
-    return Launch(launch.name, (*steps, step)[-_KEPT_STEPS:])
+    return replace(launch, steps=(*steps, step)[-_KEPT_STEPS:])

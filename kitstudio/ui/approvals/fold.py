@@ -68,10 +68,10 @@ class FoldHeader(ClickRow):
             Icon(theme, icon, 16, ink),
             text_label(name),
             text_label(str(count), Type.NAME),
-            theme.px(12),
+            None,
             margins=(theme.px(12), theme.px(7), theme.px(12), theme.px(7)),
         )
-        layout.addWidget(words, 1)
+        layout.addWidget(words)
         self.setLayout(layout)
         self.clicked.connect(self.toggle)
 

@@ -31,12 +31,22 @@ class Step:
     fraction: float | None = None
 
 
-def steps_of(progress: Sequence[Progress], elapsed: float, *, failed: bool = False) -> tuple[Step, ...]:
+START = (LaunchPhase.BOOT, LaunchPhase.STARTUP, LaunchPhase.READY)
+"""Phases of starting a stopped sandbox: nothing is pulled, and no install hook runs again."""
+
+
+def steps_of(
+    progress: Sequence[Progress],
+    elapsed: float,
+    *,
+    failed: bool = False,
+    phases: Sequence[LaunchPhase] = tuple(LaunchPhase),
+) -> tuple[Step, ...]:
     """The phases in order. ``elapsed``: seconds since the launch began, for the phase that runs."""
-    order = list(LaunchPhase)
+    order = list(phases)
     first: dict[LaunchPhase, float] = {}
     last: dict[LaunchPhase, Progress] = {}
-    for told in progress:
+    for told in (report for report in progress if report.phase in order):
         first.setdefault(told.phase, told.seconds)
         last[told.phase] = told
     current = max((order.index(phase) for phase in last), default=0)

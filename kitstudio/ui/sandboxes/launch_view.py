@@ -10,10 +10,11 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from kitstudio.models.surface import Surface
-from kitstudio.runtime.backend import HookRun, Progress
+from kitstudio.runtime.backend import HookRun, LaunchPhase, Progress
+from kitstudio.services.sandboxes import Launch, Operation
 from kitstudio.ui.flow import Flow, ScrollContent
 from kitstudio.ui.fonts import Type
-from kitstudio.ui.sandboxes.launch_steps import Step, StepState, steps_of
+from kitstudio.ui.sandboxes.launch_steps import START, Step, StepState, steps_of
 from kitstudio.ui.sandboxes.lifecycle_view import HookOutput
 from kitstudio.ui.sandboxes.models import HookModel, Index
 from kitstudio.ui.tables import dressed_table
@@ -33,6 +34,17 @@ from kitstudio.ui.widgets.basic import (
 from kitstudio.ui.widgets.text import duration_text, tr
 
 _ENTRIES = 24
+_TITLES = {
+    Operation.LAUNCH: "Starting {name}",
+    Operation.START: "Starting {name} again",
+    Operation.RECREATE: "Recreating {name}",
+}
+_NOTES = {
+    Operation.LAUNCH: "Cancel stops the machine and removes its disk. Downloaded layers stay in the cache.",
+    Operation.START: "Cancel stops the machine. Its disk stays as it is.",
+    Operation.RECREATE: "Cancel stops the machine and puts the old disk back. Downloaded layers stay in the cache.",
+}
+"""What cancelling leaves behind, by what is going on."""
 
 
 class StepView(Painted):
@@ -129,6 +141,8 @@ class LaunchView(QWidget):
         self._progress: tuple[Progress, ...] = ()
         self._began = time.monotonic()
         self._facts = ""
+        self._phases: tuple[LaunchPhase, ...] = tuple(LaunchPhase)
+        self._shown_open: object = None
         self._clock = QTimer(self)
         self._clock.setInterval(1000)
         self._clock.timeout.connect(self._tick)
@@ -144,12 +158,7 @@ class LaunchView(QWidget):
         steps = steps_of((), 0.0)
         self.steps = tuple(StepView(theme, step, last=step is steps[-1]) for step in steps)
         note_icon = Icon(theme, "info", 14)
-        note = text_label(
-            tr("Cancel stops the machine and removes its disk. Downloaded layers stay in the cache."),
-            Type.SMALL,
-            "secondary",
-            wrap=True,
-        )
+        note = self._note = text_label("", Type.SMALL, "secondary", wrap=True)
         note_row = row(note_icon, spacing=theme.px(6), margins=(theme.px(16), 0, theme.px(16), 0))
         note_row.setAlignment(note_icon, Qt.AlignmentFlag.AlignTop)
         note_row.addWidget(note, 1)
@@ -191,17 +200,28 @@ class LaunchView(QWidget):
         layout.addLayout(right, 14)
         self._fit_hooks()
 
-    def begin(self, name: str, facts: str, surface: Surface | None, *, verb: str = "") -> None:
-        """Start showing a launch. ``facts``: set and number of Kits; ``surface``: what was approved."""
-        self._title.setText((verb or tr("Starting {name}")).format(name=name))
+    def begin(self, launch: Launch, facts: str = "") -> None:
+        """Start showing a launch. ``facts``: set and number of Kits."""
+        self._title.setText(tr(_TITLES[launch.operation]).format(name=launch.name))
+        self._note.setText(tr(_NOTES[launch.operation]))
+        self._phases = START if launch.operation is Operation.START else tuple(LaunchPhase)
         self._facts = facts
         self._began = time.monotonic()
         self._progress = ()
         self._chosen_by_hand = False
-        self._show_open(surface)
+        self._shown_open = None
+        for view in self.steps:
+            view.setVisible(view.step.phase in self._phases)
+        self.show_launch(launch)
         self.show_hooks(())
         self._clock.start()
-        self._tick()
+
+    def show_launch(self, launch: Launch) -> None:
+        """The launch as it is now."""
+        if self._shown_open != (launch.operation, launch.lock):
+            self._shown_open = (launch.operation, launch.lock)
+            self._show_open(launch)
+        self.show_progress(launch.steps)
 
     def show_progress(self, progress: Sequence[Progress]) -> None:
         """The reports so far."""
@@ -228,8 +248,10 @@ class LaunchView(QWidget):
         elapsed = time.monotonic() - self._began
         parts = [self._facts, tr("{time} so far").format(time=duration_text(elapsed))]
         self._below.setText(" · ".join(part for part in parts if part))
-        for view, step in zip(self.steps, steps_of(self._progress, elapsed), strict=True):
-            if view.step != step:
+        steps = {step.phase: step for step in steps_of(self._progress, elapsed, phases=self._phases)}
+        for view in self.steps:
+            step = steps.get(view.step.phase)
+            if step is not None and view.step != step:
                 view.show_step(step)
 
     def _open_part(self) -> QWidget:
@@ -247,20 +269,25 @@ class LaunchView(QWidget):
         made.setLayout(column(holder(whole, "raised"), line(), spacing=0))
         return made
 
-    def _show_open(self, surface: Surface | None) -> None:
+    def _show_open(self, launch: Launch) -> None:
         while (item := self._entries.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        entries = install_entries(surface)
+        entries = install_entries(launch.lock.surface if launch.lock is not None else None)
         for entry in entries[:_ENTRIES]:
             self._entries.addWidget(ExactEntry(self.theme, entry))
         if len(entries) > _ENTRIES:
             more = tr("and {n} more").format(n=len(entries) - _ENTRIES)
             self._entries.addWidget(text_label(more, Type.SMALL, "secondary"))
-        if not entries:
-            self._entries.addWidget(
-                text_label(tr("Nothing: this set opens nothing for its installation."), ink="secondary")
-            )
+        if entries:
+            return
+        if launch.operation is Operation.START:
+            words = tr("Nothing: starting again opens no install grants.")
+        elif launch.lock is None:
+            words = tr("Not known yet: the approved lock is being read.")
+        else:
+            words = tr("Nothing: this set opens nothing for its installation.")
+        self._entries.addWidget(text_label(words, ink="secondary", wrap=True))
 
     def _choose(self) -> None:
         self._chosen_by_hand = True

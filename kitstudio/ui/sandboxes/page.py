@@ -17,6 +17,7 @@ from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import SandboxError, SandboxStatus, State, Terminal
 from kitstudio.services.app import Studio
 from kitstudio.services.jobs import Job, JobState, JobView
+from kitstudio.services.sandboxes import Launch, Operation
 from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import Navigator, PageName
@@ -26,7 +27,7 @@ from kitstudio.ui.sandboxes.detail import DETAILS, LIFECYCLE, LOG, NETWORK, TERM
 from kitstudio.ui.sandboxes.launch_view import LaunchView
 from kitstudio.ui.sandboxes.list_view import SandboxList
 from kitstudio.ui.sandboxes.models import SandboxModel
-from kitstudio.ui.sandboxes.words import acceleration_text
+from kitstudio.ui.sandboxes.words import acceleration_words
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.terminal.panel import TerminalPanel
 from kitstudio.ui.theme import Theme, Tone
@@ -35,7 +36,7 @@ from kitstudio.ui.widgets.composite import Banner, StateView
 from kitstudio.ui.widgets.text import counted, tr, visible
 
 _FETCH_MS = 200
-_LAUNCHES = ("Launch", "Start", "Recreate")
+_LAUNCHES = tuple(str(operation) for operation in Operation)
 
 
 class SandboxesPage(Page):
@@ -167,7 +168,13 @@ class SandboxesPage(Page):
         known = self.studio.sandboxes.list()
         names = {status.name for status in known}
         new = [name for name in self._launch_names() if name not in names]
-        return (*known, *(SandboxStatus(name, name, State.STARTING, "", "", phase=self._phase(name)) for name in new))
+        return (*known, *(self._starting(name) for name in new))
+
+    def _starting(self, name: str) -> SandboxStatus:
+        launch = self.studio.sandboxes.launching(name)
+        set_name = launch.lock.name if launch is not None and launch.lock is not None else ""
+        phase = launch.steps[-1].phase.value if launch is not None and launch.steps else ""
+        return SandboxStatus(name, name, State.STARTING, set_name, "", phase=phase)
 
     def _launch_names(self) -> list[str]:
         found = []
@@ -177,17 +184,13 @@ class SandboxesPage(Page):
                 found.append(name)
         return found
 
-    def _phase(self, name: str) -> str:
-        launch = self.studio.sandboxes.launching(name)
-        return launch.steps[-1].phase.value if launch is not None and launch.steps else ""
-
     def _show_chosen(self) -> None:
         name = self._chosen
         launch = self.studio.sandboxes.launching(name) if name else None
         if launch is not None:
             if self._launching != name:
-                self._begin_launch(name)
-            self.launch.show_progress(launch.steps)
+                self._begin_launch(launch)
+            self.launch.show_launch(launch)
             self._right.setCurrentWidget(self.launch)
             self._fetch_soon()
             return
@@ -207,19 +210,13 @@ class SandboxesPage(Page):
         self._show_terminal(status)
         self._fetch_soon()
 
-    def _begin_launch(self, name: str) -> None:
-        self._launching = name
-        number = self.model.row_of(name)
-        status = self.model.sandbox(number) if number >= 0 else None
-        set_name = status.set_name if status is not None and status.set_name else name
-        lock = None
-        try:
-            lock = self.studio.approvals.lock(set_name)
-        except KitStudioError as error:
-            self._failed(error)
-        kits = counted(len(lock.kits), "Kit", "Kits") if lock is not None else ""
-        words = " · ".join(part for part in (set_name if set_name != name else "", kits) if part)
-        self.launch.begin(name, words, lock.surface if lock is not None else None)
+    def _begin_launch(self, launch: Launch) -> None:
+        self._launching = launch.name
+        number = self.model.row_of(launch.name)
+        known = self.model.sandbox(number).set_name if number >= 0 else ""
+        set_name = launch.lock.name if launch.lock is not None else known
+        kits = counted(len(launch.lock.kits), "Kit", "Kits") if launch.lock is not None else ""
+        self.launch.begin(launch, " · ".join(part for part in (set_name, kits) if part))
 
     def _show_failure(self, name: str) -> None:
         error = self._failures[name]
@@ -325,7 +322,7 @@ class SandboxesPage(Page):
 
     async def _learn_acceleration(self) -> None:
         kind, why = await self.studio.sandboxes.acceleration()
-        self._acceleration = visible(why) if kind != "kvm" and why else acceleration_text(kind)
+        self._acceleration = acceleration_words(kind, visible(why))
         self._say_status(self._rows())
 
     # Actions

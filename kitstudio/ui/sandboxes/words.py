@@ -87,8 +87,11 @@ def refused_text(count: int) -> str:
     return tr("{requests} refused").format(requests=counted(count, "request", "requests"))
 
 
-def acceleration_text(kind: str) -> str:
-    """What runs the machines, in words."""
+def acceleration_words(kind: str, why: str) -> str:
+    """What runs the machines, and why it is not the hardware."""
     if kind == "kvm":
         return tr("Hardware acceleration (KVM)")
-    return tr("Software emulation: no hardware acceleration on this computer")
+    lead = tr("Software emulation")
+    if not why or why.startswith(lead):
+        return why or lead
+    return f"{lead}: {why}"

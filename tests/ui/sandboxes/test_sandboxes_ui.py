@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QPushButton
+from PySide6.QtWidgets import QDialog, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from kitstudio.models.lock import Lock
 from kitstudio.models.surface import Surface
 from kitstudio.runtime.backend import (
     Decision,
@@ -26,14 +28,17 @@ from kitstudio.runtime.backend import (
     State,
 )
 from kitstudio.services.jobs import Jobs
-from kitstudio.services.sandboxes import Sandboxes
+from kitstudio.services.sandboxes import Launch, Operation, Sandboxes
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.sandboxes.detail import LIFECYCLE, NETWORK
 from kitstudio.ui.sandboxes.launch_steps import StepState, steps_of
 from kitstudio.ui.sandboxes.launch_view import install_entries
 from kitstudio.ui.sandboxes.page import SandboxesPage
 from kitstudio.ui.theme import Mode, Theme
+from kitstudio.ui.widgets.basic import ExactEntry
 
+SURFACE = Surface(network_install_allow=("mirror.example:443", "b.example"), network_runtime_allow=("b.example",))
+APPROVED: Any = SimpleNamespace(lock=Lock("team-agent", (), SURFACE, ""))
 STATUS = SandboxStatus(
     "1", "review", State.RUNNING, "team-agent", "a" * 64, accel="tcg", memory=1340, memory_limit=3815
 )
@@ -249,15 +254,32 @@ def test_an_ended_session_can_be_opened_again(qtbot: QtBot, loop: asyncio.Abstra
 def test_launch_shows_phases_and_cancel_ends_it(qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
     stage = Stage(qtbot, loop)
     stage.open()
-    stage.run(lambda: stage.studio.sandboxes.launch(object(), LaunchOptions("fresh")))
+    stage.run(lambda: stage.studio.sandboxes.launch(APPROVED, LaunchOptions("fresh")))
     stage.page.show_sandbox("fresh")
     stage.until(lambda: stage.page.launch.steps[3].step.state is StepState.NOW)
     assert stage.page.launch.isVisible()
+    assert [entry.text for entry in stage.page.launch.findChildren(ExactEntry)] == ["mirror.example:443"]
+    assert stage.page.model.sandbox(0).set_name == "team-agent"
     assert [view.step.state for view in stage.page.launch.steps[:3]] == [StepState.DONE] * 3
     assert stage.page.model.rowCount() == 1
     stage.click("launchCancel")
     stage.until(lambda: stage.page.empty.isVisible())
     assert stage.page.model.rowCount() == 0
+
+
+def test_a_start_promises_nothing_a_launch_does(qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
+    """A start runs three phases, opens no install grants, and cancelling it removes no disk."""
+    stage = Stage(qtbot, loop, replace(STATUS, state=State.STOPPED))
+    stage.open()
+    view = stage.page.launch
+    view.begin(Launch("review", operation=Operation.START))
+    stage.page._right.setCurrentWidget(view)
+    assert [step.step.name for step in view.steps if step.isVisible()] == ["Boot", "Startup", "Ready"]
+    words = [label.text() for label in view.findChildren(QLabel)]
+    assert "Cancel stops the machine. Its disk stays as it is." in words
+    assert "Nothing: starting again opens no install grants." in words
+    view.begin(Launch("fresh"))
+    assert "Not known yet: the approved lock is being read." in [x.text() for x in view.findChildren(QLabel)]
 
 
 def test_a_failed_launch_says_what_where_and_remedy(qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
@@ -266,7 +288,7 @@ def test_a_failed_launch_says_what_where_and_remedy(qtbot: QtBot, loop: asyncio.
     stage.machines.fail = SandboxError("The disk is full.", where="convert", remedy="Free 2 GB.")
     stage.machines.go_on.set()
     stage.page.show_sandbox("fresh")
-    stage.run(lambda: stage.studio.sandboxes.launch(object(), LaunchOptions("fresh")))
+    stage.run(lambda: stage.studio.sandboxes.launch(APPROVED, LaunchOptions("fresh")))
     stage.until(lambda: stage.page.failed.isVisible())
     assert "The disk is full. Free 2 GB." in stage.page.failed.accessibleName()
 
