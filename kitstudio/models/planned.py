@@ -81,3 +81,8 @@ class Plan:
     @property
     def launchable(self) -> bool:
         return self.coherent and not self.runtime_problems
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Members whose requests are not in ``surface``: not fetched, failed, or in want of an input."""
+        return tuple(member.reference for member in self.members if member.reference not in self.kit_surfaces)

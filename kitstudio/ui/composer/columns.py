@@ -7,6 +7,7 @@ from collections import Counter
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from kitstudio.models import words as wording
 from kitstudio.models.plan import Plan
 from kitstudio.models.review import Weight
 from kitstudio.ui.composer.inputs_view import InputsView
@@ -15,7 +16,7 @@ from kitstudio.ui.composer.rows import blocking, order_explained, stack_rows
 from kitstudio.ui.composer.stack_view import StackModel, StackView
 from kitstudio.ui.flow import ScrollContent
 from kitstudio.ui.fonts import Type
-from kitstudio.ui.theme import Theme, Tone
+from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets.basic import Chip, Icon, button, holder, line, row, set_ground, text_label
 from kitstudio.ui.widgets.composite import ChipRow, SectionHeader
 from kitstudio.ui.widgets.painters import ChipLook, count_looks
@@ -133,16 +134,23 @@ class PermissionsColumn(QWidget):
         super().__init__(parent)
         self.theme = theme
         self.setMinimumWidth(theme.px(300))
-        self._counts = ChipRow(theme)
+        self.counts = ChipRow(theme)
         self._all = text_label("", ink="secondary")
         self.list = PermissionList(theme, ListLook(banded=True, askers=True, padding=16, fold_above=8))
         self.list.setObjectName("permissions")
         header = SectionHeader(tr("Permissions of the whole set"), height=theme.px(HEADER))
-        self._band = holder(row(self._counts, None, self._all, margins=(16, 9, 16, 10)))
+        self._band = holder(row(self.counts, None, self._all, margins=(16, 9, 16, 10)))
+        self.missing = text_label("", Type.SMALL, "notice", wrap=True)
+        self.missing.setObjectName("uncounted")
+        mark = Icon(theme, "notice", 14, Token.NOTICE)
+        note = row(mark, self.missing, spacing=theme.px(8), margins=(16, 0, 16, 10))
+        note.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
+        note.setStretch(1, 1)
+        self._note = holder(note)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        for part in (header, line(), self._band, line()):
+        for part in (header, line(), self._band, self._note, line()):
             layout.addWidget(part)
         layout.addWidget(self.list, 1)
         set_ground(self, "raised")
@@ -152,9 +160,14 @@ class PermissionsColumn(QWidget):
         off = [choice for choice in plan.choices if not choice.selected]
         found = Counter(permission.weight for permission in plan.permissions)
         looks = count_looks({weight: found[weight] for weight in Weight})
-        if not plan.permissions and not plan.loading and plan.members:
+        missing = () if plan.loading else plan.uncounted
+        if missing:
+            names = ", ".join(wording.kit_names(missing)[reference] for reference in missing)
+            self.missing.setText(tr("Not counted until its problem is solved: {names}").format(names=names))
+        self._note.setVisible(bool(missing))
+        if not plan.permissions and not plan.loading and plan.members and not missing:
             looks = (ChipLook(tr("Asks for nothing"), Tone.SUCCESS, "success"),)
-        self._counts.show_looks(looks)
+        self.counts.show_looks(looks)
         words = tr("{n} in all").format(n=len(plan.permissions)) if plan.permissions else ""
         if off:
             words = f"{words}, {tr('{n} off').format(n=len(off))}".lstrip(", ")

@@ -456,3 +456,17 @@ def test_lock_names_are_names(name: str, lock: str) -> None:
     from kitstudio.services.composition import EMPTY_SET, Composition, SetState
 
     assert lock_name(Composition(SetState(EMPTY_SET), name)) == lock
+
+
+@needs_demo
+def test_a_kit_that_is_not_counted_is_named_instead_of_nothing_asked(run: Run, theme: Theme, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with stage_on(tmp_path, theme) as stage:
+            await stage.add(HELLO, f"{GREETER}:1.1.0")
+            column = stage.page.permissions
+            assert column.missing.isVisibleTo(column) and "greeter 1.1.0" in column.missing.text()
+            assert "Asks for nothing" not in [look.text for look in column.counts.looks]
+            QTest.keyClicks(stage.field("name"), "Ada")
+            await until(lambda: not column.missing.isVisibleTo(column))
+
+    run(work())
