@@ -18,7 +18,7 @@ from kitstudio.models.changes import KitSide, Side, judge
 from kitstudio.models.descriptor import Descriptor, JsonValue
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.lock_json import LockReader
-from kitstudio.models.notes import Note, notes
+from kitstudio.models.notes import Note, filled, notes
 from kitstudio.models.plan import Plan
 from kitstudio.models.resolve import Resolution, Unit
 from kitstudio.models.review import Review
@@ -241,14 +241,16 @@ def _side(lock: Lock) -> Side:
 
 
 def _notes(plan: Plan, reference: str) -> tuple[Note, ...]:
-    """Notes of the selected requests, as published: inputs not filled in, so no secret can be in them."""
+    """Notes of the selected requests, with every input filled in that is no secret."""
     member = next((member for member in plan.members if member.reference == reference), None)
     record = plan.records.get(reference)
     if member is None or member.descriptor is None or record is None:
         return ()
     chosen = {item.path for item in record.entries}
+    secret = {item.name for item in plan.inputs if item.kit == reference and item.secret}
+    values = {name: value for name, value in plan.values.get(reference, {}).items() if name not in secret}
     entries = [
-        (part.path, part.entry)
+        (part.path, filled(part.entry, values))
         for index, item in enumerate(member.descriptor.capabilities)
         for part in members_of(item, f"capabilities[{index}]")
         if part.path in chosen

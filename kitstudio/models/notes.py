@@ -1,13 +1,14 @@
 """What the surface leaves out and a reviewer still wants to know (§7.4): remembered in a lock, compared at an update.
 
-Notes are taken from the published declarations, before inputs are filled in, so that none can hold a secret.
+Notes are taken from the selected declarations with the inputs filled in that are no secret; a secret one, and the
+environment, stay the placeholders they were published as.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from kitstudio.models import words
 from kitstudio.models.capabilities import lookup
@@ -21,7 +22,9 @@ from kitstudio.models.capabilities.lifecycle import Hook, Lifecycle
 from kitstudio.models.capabilities.resources import Resources
 from kitstudio.models.capabilities.shape import ShapeError
 from kitstudio.models.capabilities.volume import Volume
-from kitstudio.models.descriptor import Capability
+from kitstudio.models.descriptor import Capability, JsonValue
+from kitstudio.models.expansion import adopt_type
+from kitstudio.models.references import ARG_REFERENCE, whole_reference
 from kitstudio.models.weights import Weight
 
 LONGEST = 200
@@ -60,6 +63,27 @@ def notes(entries: Iterable[tuple[str, Capability]]) -> tuple[Note, ...]:
                 count += 1
             found[place] = Note(place, _kept(note.text), note.sentence, note.weight, note.path)
     return tuple(found.values())
+
+
+def filled(entry: Capability, values: Mapping[str, str]) -> Capability:
+    """The request with the values of ``values`` in place of their references (§6); other references stay."""
+    if entry.config is None or not values:
+        return entry
+    typed = entry.type != "com.docker.sandbox/volume@1"
+    return replace(entry, config={key: _filled(value, values, typed) for key, value in entry.config.items()})
+
+
+def _filled(value: JsonValue, values: Mapping[str, str], typed: bool) -> JsonValue:
+    if isinstance(value, list):
+        return [_filled(item, values, typed) for item in value]
+    if isinstance(value, dict):
+        return {key: _filled(item, values, typed) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    whole = whole_reference(value)
+    if typed and whole in values:
+        return adopt_type(values[whole])
+    return ARG_REFERENCE.sub(lambda found: values.get(found[1], found[0]), value)
 
 
 def _of(path: str, entry: Capability) -> Iterator[Note]:

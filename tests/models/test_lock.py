@@ -55,6 +55,15 @@ def test_a_kits_input_answered_by_a_secret_of_the_set_is_secret() -> None:
     assert "pw-1" not in locks.encode(lock)
 
 
+def test_a_hook_is_shown_as_it_will_run_but_for_what_is_secret() -> None:
+    hook = "{install: [{command: 'join ${{ kit.args.team }} ${{ kit.args.token }}'}]}"
+    text = WITH_TOKEN + f"- type: com.docker.sandbox/lifecycle@1\n  config: {hook}\n"
+    judged = plan(base(text, args={"team": "beta"}), secrets=SECRET)
+    (note,) = [each for each in locks.review("team", None, judged).uncounted if "join" in each.sentence]
+    assert "join beta ${{ kit.args.token }}" in note.sentence and "as root" in note.sentence
+    assert "hunter2" not in locks.encode(locks.from_plan("team", judged))
+
+
 def test_a_set_that_is_not_coherent_cannot_be_locked() -> None:
     with pytest.raises(DescriptorError):
         locks.from_plan("team", plan(member("gh", "requires: [base]\n")))
