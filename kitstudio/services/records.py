@@ -67,7 +67,10 @@ class Record:
 
 
 class Records:
-    """The table of decisions. One connection per call: windows and commands share the file."""
+    """The table of decisions. One connection per call: windows and commands share the file.
+
+    Opening and reading write nothing: with a full disk, sandboxes can still be listed and removed.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -136,7 +139,7 @@ class Records:
     def _connect(self) -> sqlite3.Connection:
         try:
             connection = sqlite3.connect(self._path, timeout=5.0)
-            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA journal_mode = DELETE")
             connection.execute("PRAGMA synchronous = FULL")
         except sqlite3.Error as error:
             raise _failed(self._path, error) from error
@@ -153,6 +156,8 @@ def _record(row: tuple[Any, ...]) -> Record:
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the schema to this version, in one transaction; a newer file is refused, never guessed at."""
     try:
+        if connection.execute("PRAGMA user_version").fetchone()[0] == len(_MIGRATIONS):
+            return
         connection.isolation_level = None
         connection.execute("BEGIN IMMEDIATE")
         version = connection.execute("PRAGMA user_version").fetchone()[0]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -371,6 +372,20 @@ async def test_a_newer_database_is_refused_and_left_alone(studio: Studio) -> Non
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(Exception, match="newer Kit Studio"):
         Approvals(studio.home)
+
+
+async def test_a_full_disk_keeps_nobody_from_reading_what_was_approved(studio: Studio, approvals: Approvals) -> None:
+    approvals.approve(await request_for(studio, BASE), frozenset())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        opened = Approvals(studio.home)
+        read = opened.history(), opened.lock("team")
+        with pytest.raises(Exception, match="approval records cannot be used"):
+            opened.keep(opened.request("other", await plan_of(studio, BASE)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert read == (approvals.history(), approvals.lock("team")) and read[1] is not None
 
 
 async def test_a_damaged_database_is_one_clear_error(tmp_path: Path) -> None:
