@@ -47,6 +47,21 @@ def refuse_unclaimed(approved: ApprovedLock) -> None:
         )
 
 
+def refuse_own_folders(workspace: Path | None, own: Sequence[Path]) -> None:
+    """The guest writes where the workspace is: never where approvals, plans or layers of any sandbox lie."""
+    if workspace is None:
+        return
+    real = workspace.resolve()
+    for folder in own:
+        kept = folder.resolve()
+        if real.is_relative_to(kept) or kept.is_relative_to(real):
+            raise SandboxError(
+                "The workspace would show the sandbox Kit Studio's own files, and it could change what was approved.",
+                where=str(workspace),
+                remedy=f"Choose a folder that neither holds nor lies in {folder}.",
+            )
+
+
 async def prepare(
     approved: ApprovedLock, options: LaunchOptions, accel: str, images: ImageProvider, layers: LayerCache, tell: Tell
 ) -> Prepared:

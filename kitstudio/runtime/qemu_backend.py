@@ -34,7 +34,14 @@ from kitstudio.runtime.guest.image import find_guest_image
 from kitstudio.runtime.launch import LaunchPlan, Origin
 from kitstudio.runtime.layers import LayerCache
 from kitstudio.runtime.logs import read_logs
-from kitstudio.runtime.prepare import Prepared, effective_yaml, options_of, prepare, refuse_unclaimed
+from kitstudio.runtime.prepare import (
+    Prepared,
+    effective_yaml,
+    options_of,
+    prepare,
+    refuse_own_folders,
+    refuse_unclaimed,
+)
 from kitstudio.runtime.proxy.log import read_decisions
 from kitstudio.runtime.qemu.disk import create_disk
 from kitstudio.runtime.qemu.probe import acceleration
@@ -55,6 +62,7 @@ class QemuBackend:
     def __init__(self, home: Path, cache: Path, *, probe: Probe | None = None) -> None:
         self._sandboxes = home / "sandboxes"
         self._state = cache
+        self._own = (self._sandboxes, home / "locks", home / "studio.db", cache)
         self._layers = LayerCache(cache / "layers")
         self._probe = probe or self._really_probe
         self._acceleration: tuple[str, str] | None = None
@@ -79,6 +87,7 @@ class QemuBackend:
         """A new running sandbox, or nothing but cached layers."""
         name = check_name(options.name)
         refuse_unclaimed(approved)
+        await asyncio.to_thread(refuse_own_folders, options.workspace, self._own)
         tell = _teller(progress)
         claiming = asyncio.ensure_future(asyncio.to_thread(claim, self._sandboxes, name, approved, options))
         try:
@@ -110,7 +119,9 @@ class QemuBackend:
             if status.state is State.RUNNING:
                 return status
             await settle(folder)
-            missing = [p for p in state.read_json(LaunchPlan, folder.launch).layers if not p.is_file()]
+            plan = state.read_json(LaunchPlan, folder.launch)
+            await asyncio.to_thread(refuse_own_folders, plan.workspace, self._own)
+            missing = [p for p in plan.layers if not p.is_file()]
             if missing:
                 raise SandboxError(
                     "A converted layer of this sandbox has left the cache.",
@@ -149,6 +160,7 @@ class QemuBackend:
             await halt(folder)
             await settle(folder)
             old = state.read_json(LaunchPlan, folder.launch)
+            await asyncio.to_thread(refuse_own_folders, old.workspace, self._own)
             accel = old.options.accel or (await self.acceleration())[0]
             prepared = await prepare(approved, options_of(old), accel, images, self._layers, tell)
             old_texts = {path: path.read_text(encoding="utf-8") for path in (folder.launch, folder.record)}

@@ -125,6 +125,18 @@ async def test_a_required_type_that_is_not_enforced_is_refused_by_name(tmp_path:
     assert left(tmp_path) == []
 
 
+@pytest.mark.parametrize("place", ["", ".", "sandboxes", "sandboxes/other", "locks", "cache/layers", "link"])
+async def test_a_workspace_among_our_own_files_is_refused_before_anything(tmp_path: Path, place: str) -> None:
+    home = tmp_path / "home"
+    for folder in ("sandboxes/other", "locks", "cache/layers"):
+        (home / folder).mkdir(parents=True)
+    (home / "link").symlink_to(home / "locks")
+    options = LaunchOptions("box", home / place if place else tmp_path)
+    with pytest.raises(SandboxError, match="own files"):
+        await backend(home).create(demo(), options, images(), lambda step: None)
+    assert left(home) == ["other"]
+
+
 @pytest.mark.parametrize("make", ["missing", "file"])
 async def test_a_workspace_that_is_no_folder_is_refused_before_anything(tmp_path: Path, make: str) -> None:
     place = tmp_path / "ws"
