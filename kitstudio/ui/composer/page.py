@@ -5,6 +5,7 @@ Every edit is one undoable step over ``SetState``; the page shows what the plan 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
@@ -307,7 +308,14 @@ class ComposerPage(Page):
                 ("dismiss", tr("Close"), "close"),
             )
             return
-        self.studio.sandboxes.launch(approved, options)
+        settings = self.studio.settings
+        stated = replace(
+            options,
+            memory=options.memory or settings.number("sandbox.memory"),
+            cpus=options.cpus or settings.number("sandbox.cpus"),
+            accel=options.accel or settings.text("sandbox.accel"),
+        )
+        self.studio.sandboxes.launch(approved, stated)
         self.navigator.show_sandbox.emit(options.name)
 
     async def _propose(self) -> None:

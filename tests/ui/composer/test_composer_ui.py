@@ -400,6 +400,25 @@ def test_a_second_launch_within_the_surface_asks_nothing(run: Run, theme: Theme,
 
 
 @needs_demo
+def test_a_launch_takes_from_the_settings_what_the_dialog_leaves_open(run: Run, theme: Theme, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with stage_on(tmp_path / "home", theme) as stage:
+            settings = stage.window.studio.settings
+            for key, value in (("sandbox.memory", 3072), ("sandbox.cpus", 3), ("sandbox.accel", "tcg")):
+                settings.set(key, value)
+            await _greeting_set(stage, tmp_path)
+            await _launch(stage)
+            await _answer("approveAll")
+            await until(lambda: stage.machines.launched)
+            await stage.page.launch(LaunchOptions("again", memory=1024, cpus=1))
+            await until(lambda: len(stage.machines.launched) == 2)
+            asked = [(o.memory, o.cpus, o.accel) for o in stage.machines.launched]
+            assert asked == [(3072, 3, "tcg"), (1024, 1, "tcg")]
+
+    run(work())
+
+
+@needs_demo
 def test_a_missing_workspace_folder_is_refused_before_anything(run: Run, theme: Theme, tmp_path: Path) -> None:
     async def work() -> None:
         async with stage_on(tmp_path / "home", theme) as stage:
