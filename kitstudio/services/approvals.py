@@ -6,13 +6,16 @@ first and the lock file replaced second: a crash between the two leaves the old 
 
 from __future__ import annotations
 
+import fcntl
 import getpass
 import hashlib
 import json
+import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -121,7 +124,6 @@ class Approvals:
 
         A request without findings needs no ticks (a movement within the surface) and is recorded as silent.
         """
-        self._still_current(request)
         plan = request.plan
         if without_optional:
             if request.reduced is None:
@@ -141,7 +143,6 @@ class Approvals:
 
     def approve_from(self, request: Request, file: Path) -> ApprovedLock:
         """Replay an exported record or lock: equal digests, args and surface, else refused by name."""
-        self._still_current(request)
         stored = read_lock(file)
         plan = request.plan
         if stored.selection and self._rejudge is not None and isinstance(plan, JudgedPlan):
@@ -209,12 +210,14 @@ class Approvals:
     def _grant(self, request: Request, plan: Plan, lock: Lock, answer: str) -> ApprovedLock:
         """Record, then put the lock in force. What is in force already is no new decision, and stays as it is."""
         granted = request.granted
-        if answer == "silent" and granted is not None and not locks.differences(granted, lock):
-            lock = granted
-        else:
-            text = locks.encode(lock)
-            self._record(request, answer, text)
-            write_atomic(self._path(request.name), text.encode())
+        with self._alone():
+            self._still_current(request)
+            if answer == "silent" and granted is not None and not locks.differences(granted, lock):
+                lock = granted
+            else:
+                text = locks.encode(lock)
+                self._record(request, answer, text)
+                write_atomic(self._path(request.name), text.encode())
         self._decided(request)
         approved = _approved(lock, plan)
         self._made[approved.sha256] = approved
@@ -254,6 +257,19 @@ class Approvals:
             document=_document(request.plan),
         )
         self._records.append(record, text)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other window or command decides between the look at the lock in force and the new one."""
+        try:
+            handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise ApprovalError(f"The locks cannot be used: {error.strerror}.", where=str(self._folder)) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
     def _still_current(self, request: Request) -> None:
         if self.lock(request.name) != request.granted:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import resource
 import sqlite3
+import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -258,6 +259,33 @@ async def test_a_decision_made_meanwhile_is_not_overwritten(studio: Studio, appr
     with pytest.raises(ApprovalError) as caught:
         approvals.approve(stale, frozenset())
     assert "meanwhile" in caught.value.what
+
+
+async def test_of_two_decisions_at_once_the_second_is_told_of_the_first(
+    studio: Studio, approvals: Approvals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Approvals(studio.home)
+    late = other.request("team", await plan_of(studio, BASE, WIDER))
+    append, told = approvals._records.append, []
+
+    def decide() -> None:
+        try:
+            other.approve(late, frozenset())
+        except ApprovalError as error:
+            told.append(error.what)
+
+    second = threading.Thread(target=decide)
+
+    def meanwhile(record: Record, text: str) -> None:
+        second.start()
+        second.join(0.3)
+        append(record, text)
+
+    monkeypatch.setattr(approvals._records, "append", meanwhile)
+    first = approvals.approve(await request_for(studio, BASE, TOOL), frozenset())
+    second.join()
+    assert told == ["Another decision was made for this set meanwhile."]
+    assert approvals.lock("team") == first.lock and len(approvals.history()) == 1
 
 
 async def test_records_cannot_be_changed_or_deleted(studio: Studio, approvals: Approvals) -> None:
