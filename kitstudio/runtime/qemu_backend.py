@@ -115,9 +115,12 @@ class QemuBackend:
         """Boot it again."""
         folder = self._folder(name)
         async with folder.operating("start"):
-            status = await status_of(folder)
-            if status.state is State.RUNNING:
-                return status
+            record = await asyncio.to_thread(read_or_none, folder)
+            # While we hold its lock a sandbox counts as worked on, and a record without a supervisor as true.
+            if record is not None and state.is_alive(record.supervisor):
+                status = await status_of(folder)
+                if status.state is State.RUNNING:
+                    return status
             await settle(folder)
             plan = state.read_json(LaunchPlan, folder.launch)
             await asyncio.to_thread(refuse_own_folders, plan.workspace, self._own)
@@ -157,10 +160,17 @@ class QemuBackend:
                     remedy="Create another sandbox from the new lock.",
                 )
             refuse_unclaimed(approved)
+            old = state.read_json(LaunchPlan, folder.launch)
+            if sorted(approved.secrets) != sorted(old.secrets):
+                # No lock tells secrets apart: another sandbox of the same lock may have been given others since.
+                raise SandboxError(
+                    "This sandbox was given other secrets than the set holds now.",
+                    where=name,
+                    remedy="Launch the set anew and give the values this sandbox is to have.",
+                )
+            await asyncio.to_thread(refuse_own_folders, old.workspace, self._own)
             await halt(folder)
             await settle(folder)
-            old = state.read_json(LaunchPlan, folder.launch)
-            await asyncio.to_thread(refuse_own_folders, old.workspace, self._own)
             accel = old.options.accel or (await self.acceleration())[0]
             prepared = await prepare(approved, options_of(old), accel, images, self._layers, tell)
             old_texts = {path: path.read_text(encoding="utf-8") for path in (folder.launch, folder.record)}

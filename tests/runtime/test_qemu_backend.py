@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -244,6 +245,21 @@ async def test_recreate_takes_the_sandboxs_own_lock_only(tmp_path: Path) -> None
     crashed(tmp_path, created=True)
     with pytest.raises(SandboxError, match="not the one"):
         await backend(tmp_path).recreate("box", demo(), images(), lambda step: None)
+
+
+async def test_recreate_never_takes_the_secrets_of_another_sandbox_of_its_lock(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "sandboxes" / "box", created=True, secrets=("its own",))
+    folder.upper.write_text("the person's work")
+    folder.write(replace(folder.read(), lock_sha256=demo().sha256))
+    before = folder.launch.read_text()
+    with pytest.raises(SandboxError, match="other secrets") as told:
+        other = replace(demo(), secrets=("somebody else's",))
+        await backend(tmp_path).recreate("box", other, images(), lambda step: None)
+    assert "its own" not in str(told.value) and "somebody" not in str(told.value)
+    assert folder.launch.read_text() == before and folder.upper.read_text() == "the person's work"
+    with pytest.raises(SandboxError, match="no layer"):
+        same = replace(demo(), secrets=("its own",))
+        await backend(tmp_path).recreate("box", same, images(), lambda step: None)
 
 
 async def test_a_missing_sandbox_is_named(tmp_path: Path) -> None:
