@@ -88,6 +88,7 @@ class Machine:
         self._end = asyncio.create_task(self._watch(self._process), name=f"machine {self._process.pid}")
         try:
             await self._await_socket()
+            await self._await_answer()
         except BaseException:
             await self.kill()
             raise
@@ -218,6 +219,23 @@ class Machine:
                 return
             await asyncio.sleep(0.01)
         raise SandboxError("QEMU does not start.", where="boot")
+
+    async def _await_answer(self) -> None:
+        """Until QEMU answers: it listens before it opens its disks, and answers when it has all it was given."""
+        asking = asyncio.create_task(self.qmp())
+        try:
+            await asyncio.wait({asking, self._ended}, timeout=15, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done() and not asking.cancelled() and asking.exception() is None:
+                await asking.result().disconnect()
+                return
+            # Its last words come with its end, which may be a moment behind a connection that broke.
+            await asyncio.wait({self._ended}, timeout=2)
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        if self._ended.done():
+            raise SandboxError(self._ended.result().text, where="boot")
+        raise SandboxError("QEMU does not answer.", where="boot")
 
     async def _connect(self) -> asyncssh.SSHClientConnection:
         """Tries until it is told to stop: a connection may meet the end of the one before it."""

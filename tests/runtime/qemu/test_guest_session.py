@@ -124,6 +124,9 @@ async def test_a_terminal_passes_interrupts_and_job_control(session: GuestSessio
     seen = b""
     while b"ready\r\n" not in seen:
         seen += await terminal.read()
+    # An interrupt between the shell's fork and its child's start would be lost, as on any terminal.
+    while "sleep 4243" not in await sh(session, "ps"):
+        pass
     await terminal.write(b"\x03")
     await terminal.write(b"echo back again; exit 5\n")
     while data := await terminal.read():
@@ -230,8 +233,9 @@ async def test_names_resolve_to_synthetic_addresses_and_ipv6_to_nothing(session:
 
 
 async def test_without_a_proxy_nothing_answers(session: GuestSession) -> None:
-    result = await session.run(["nc", "-w", "5", "192.0.2.1", "80"], env=PATH, timeout=20)
-    assert result.status != 0
+    # Whether the relay's refusal reaches a client as a reset or an end depends on when it reads; an answer never comes.
+    result = await session.run(["nc", "-w", "5", "192.0.2.1", "80"], env=PATH, stdin=b"GET /\r\n\r\n", timeout=20)
+    assert result.stdout == b""
 
 
 async def test_the_root_holds_nothing_of_ours(session: GuestSession) -> None:
