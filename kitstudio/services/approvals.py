@@ -28,6 +28,7 @@ from kitstudio.services.composition import JudgedPlan
 from kitstudio.services.findings import finding_json
 from kitstudio.services.home import Home, write_atomic
 from kitstudio.services.records import Record, Records
+from kitstudio.services.secret_permissions import refuse_written_secrets
 from kitstudio.services.topic import Topic
 
 __all__ = ["ApprovalError", "Approvals", "GateRefused", "Record", "Request"]
@@ -99,6 +100,7 @@ class Approvals:
             )
         if not plan.launchable:
             raise ApprovalError("The set is still being fetched.", where=name, remedy="Wait until its Kits are known.")
+        refuse_written_secrets(plan)
         granted = self.lock(name)
         review = locks.review(name, granted, plan)
         return Request(uuid.uuid4().hex, name, plan, review, granted, self._reduced(plan, review))
