@@ -16,6 +16,7 @@ from kitstudio.cli.gate import decide
 from kitstudio.cli.output import DONE, FAILED, UsageError, printable
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import Decision, LaunchOptions, Progress, SandboxStatus, State
+from kitstudio.runtime.state import check_name
 from kitstudio.services.approvals import GateRefused
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ async def launch(run: Run) -> int:
     workspace = _workspace(args.workspace)
     studio = await run.studio()
     composer = await compose(run)
-    name = lock_name(composer, composer.value.plan, args.name)
+    name = check_name(lock_name(composer, composer.value.plan, args.name))
     approved = await decide(run, composer, name)
     if approved is None:
         return run.code

@@ -24,6 +24,12 @@ def test_launch_goes_through_the_gate(kitstudio: Kitstudio, backend: FakeBackend
     assert answer.lines[-1]["approved"] is False
 
 
+def test_a_name_no_sandbox_may_have_is_refused_before_anything_is_approved(kitstudio: Kitstudio) -> None:
+    answer = kitstudio("launch", BASE, TOOL, "--name", "Team", "--yes", "--detach")
+    assert answer.code == 1 and "cannot name a sandbox" in answer.err
+    assert kitstudio("history", "--json").lines == []
+
+
 def test_launch_prints_progress_lines_and_the_sandbox_last(kitstudio: Kitstudio, backend: FakeBackend) -> None:
     answer = kitstudio("launch", BASE, TOOL, "--yes", "--detach", "--json")
     assert answer.code == 0

@@ -174,6 +174,21 @@ async def test_a_supervisor_that_died_leaves_a_broken_sandbox_that_can_be_mended
     assert left(tmp_path) == []
 
 
+async def test_a_supervisor_that_died_does_not_keep_start_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[State] = []
+
+    async def launch(folder: SandboxFolder, *_: object, **__: object) -> None:
+        started.append(folder.read().state)
+
+    monkeypatch.setattr("kitstudio.runtime.qemu_backend.launch", launch)
+    folder = make_folder(tmp_path / "sandboxes" / "box", created=True)
+    folder.write(replace(folder.read(), state=State.RUNNING, supervisor=ended()))
+    await backend(tmp_path).start("box", lambda step: None)
+    assert started == [State.STOPPED]
+
+
 async def test_a_pid_that_now_belongs_to_somebody_else_is_left_alone(tmp_path: Path) -> None:
     bystander = process("input()")
     try:
