@@ -127,6 +127,14 @@ class LayoutSource:
 
     def _reference(self, stop: Stop, location: LayoutLocation) -> Reference:
         names = self._names(stop)
+        tagged = [named for named in names if location.tag and named.reference.tag == location.tag]
+        if not location.digest and len({named.entry.digest for named in tagged}) > 1:
+            shown = ", ".join(f"{named.reference.name} is @{named.entry.digest}" for named in tagged[:4])
+            raise RegistryError(
+                f"The layout holds several Kits with the tag “{location.tag}”.",
+                where=str(self.root),
+                remedy=f"Name one by its digest: {shown}{'…' if len(tagged) > 4 else '.'}",
+            )
         for named in names:
             same = location.digest == named.entry.digest if location.digest else location.tag == named.reference.tag
             if (location.tag or location.digest) and same:

@@ -51,6 +51,16 @@ async def test_location_of_the_command_line_is_resolved(tmp_path: Path) -> None:
         await source.reference(LayoutLocation(tmp_path, "3.0"))
 
 
+async def test_a_tag_of_several_kits_means_none_of_them(tmp_path: Path) -> None:
+    image, other = kit_image(), kit_image(descriptor(display_name="Other"))
+    source = LayoutSource(layout(tmp_path, {"demo.invalid/a:1.0": image, "demo.invalid/b:1.0": other}))
+    with pytest.raises(RegistryError, match="several Kits with the tag") as caught:
+        await source.reference(LayoutLocation(tmp_path, "1.0"))
+    assert f"demo.invalid/b is @{other.digest}" in caught.value.remedy
+    pinned = await source.reference(LayoutLocation(tmp_path, digest=other.digest))
+    assert (await source.artifact(pinned)).digest == other.digest
+
+
 async def test_blob_is_used_where_it_lies_once_verified(tmp_path: Path) -> None:
     image = kit_image()
     source = LayoutSource(layout(tmp_path, {"1.0": image}))
