@@ -261,10 +261,10 @@ async def _told(run: Run, studio: Studio, *, full: bool = False) -> int:
             ("Ports", " ".join(found.ports)),
             ("Left out", ", ".join(found.skipped)),
             ("Refused", f"{found.refused} connections" if found.refused else ""),
-            ("Broken", found.broken),
         ]
+    rows.append(("Broken", found.broken))
     run.output.table([row for row in rows if row[1]])
-    return FAILED if found.state is State.BROKEN and full else DONE
+    return FAILED if found.state is State.BROKEN else DONE
 
 
 async def _terminal(studio: Studio, name: str, command: tuple[str, ...]) -> int:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kitstudio.cli.sandboxes import _memory
-from kitstudio.runtime.backend import Decision, SandboxError
+from kitstudio.runtime.backend import Decision, SandboxError, State
 from tests.cli.conftest import Kitstudio
 from tests.services.fakes import FakeBackend
 
@@ -87,6 +88,17 @@ def test_stop_start_recreate_rm(kitstudio: Kitstudio, team: str, backend: FakeBa
     assert backend.recreated[0] == backend.created[0][0]
     assert kitstudio("rm", team, "--json").document == {"removed": team}
     assert kitstudio("status", team).code == 1
+
+
+def test_what_ends_broken_fails_and_says_why(
+    kitstudio: Kitstudio, team: str, backend: FakeBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def break_it(name: str) -> None:
+        backend.boxes[name] = replace(backend.boxes[name], state=State.BROKEN, broken="The disk image is missing.")
+
+    monkeypatch.setattr(backend, "stop", break_it)
+    answer = kitstudio("stop", team)
+    assert answer.code == 1 and "The disk image is missing." in answer.out
 
 
 def test_logs_are_lines(kitstudio: Kitstudio, team: str) -> None:

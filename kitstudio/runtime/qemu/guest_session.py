@@ -40,10 +40,11 @@ ROOT = Identity()
 
 
 class GuestSession:
-    """The verbs over one control connection."""
+    """The verbs over one control connection. ``answer_within``: seconds a guest may take to accept a command."""
 
-    def __init__(self, connection: asyncssh.SSHClientConnection) -> None:
+    def __init__(self, connection: asyncssh.SSHClientConnection, *, answer_within: float = 30.0) -> None:
         self.connection = connection
+        self.answer_within = answer_within
 
     async def run(
         self,
@@ -174,15 +175,21 @@ class GuestSession:
         size: tuple[int, int] | None = None,
     ) -> None:
         try:
-            await self.connection.create_session(
-                factory,
-                verb,
-                encoding=None,
-                window=_WINDOW,
-                request_pty=terminal is not None,
-                term_type=terminal,
-                term_size=size,
-            )
+            async with asyncio.timeout(self.answer_within):
+                await self.connection.create_session(
+                    factory,
+                    verb,
+                    encoding=None,
+                    window=_WINDOW,
+                    request_pty=terminal is not None,
+                    term_type=terminal,
+                    term_size=size,
+                )
+        except TimeoutError as error:
+            raise SandboxError(
+                f"The guest takes no command: it did not answer within {self.answer_within:g} seconds.",
+                remedy="Stop the sandbox and start it again.",
+            ) from error
         except (asyncssh.Error, OSError) as error:
             raise SandboxError(f"The guest does not take commands: {error}.") from error
 

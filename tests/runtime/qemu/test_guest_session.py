@@ -262,3 +262,14 @@ async def test_a_lost_connection_is_followed_by_a_new_one(booted: tuple[Machine,
         await flood
     again = GuestSession(await machine.connect(30))
     assert await sh(again, "echo again") == "again\n"
+
+
+async def test_a_guest_that_takes_no_command_is_told() -> None:
+    class Silent:
+        async def create_session(self, *_arguments: object, **_named: object) -> None:
+            await asyncio.Event().wait()
+
+    session = GuestSession(Silent(), answer_within=0.01)  # type: ignore[arg-type]
+    with pytest.raises(SandboxError, match="did not answer") as caught:
+        await session.run(["true"])
+    assert "Stop the sandbox" in caught.value.remedy
