@@ -11,9 +11,8 @@ from kitstudio.cli.output import DONE, FAILED
 from kitstudio.models.artifact import conforms
 from kitstudio.models.artifact_view import Check, Verdict
 from kitstudio.models.decode import decode
-from kitstudio.models.diagnostics import locate, render
-from kitstudio.models.document import Document
-from kitstudio.models.errors import DescriptorError
+from kitstudio.models.diagnostics import locate, render, render_error
+from kitstudio.models.document import DecodeError, Document
 from kitstudio.models.validate import Form, Report
 from kitstudio.models.validate import validate as judge
 from kitstudio.registry.folder import read_folder
@@ -48,7 +47,7 @@ async def validate(run: Run) -> int:
     form = Form(run.args.form) if run.args.form else subject.form
     try:
         document = decode(subject.text, name=subject.name)
-    except DescriptorError as error:
+    except DecodeError as error:
         return _undecoded(run, subject, error)
     if form is not Form.AUTHORED and subject.outcomes:
         # A registry's one line of JSON has no lines to point at: the same descriptor as it is shown elsewhere has.
@@ -79,22 +78,13 @@ async def _subject(run: Run) -> _Subject:
     return _Subject(str(artifact.reference), artifact.descriptor_text, Form.PUBLISHED, outcomes)
 
 
-def _undecoded(run: Run, subject: _Subject, error: DescriptorError) -> int:
+def _undecoded(run: Run, subject: _Subject, error: DecodeError) -> int:
     """A decode error has no path, at most a place."""
-    line, column = _place(error.where, subject.name)
+    line, column = (error.position.line, error.position.column) if error.position else (None, None)
     found = {"path": "", "message": error.what, "line": line, "column": column}
     run.output.document({"valid": False, "errors": [found], "warnings": [], "checks": []})
-    run.output.say(f"{error.where or subject.name}: {error.what}")
-    if error.remedy:
-        run.output.say(f"  {error.remedy}")
+    run.output.say(render_error(error, subject.text))
     return FAILED
-
-
-def _place(where: str, name: str) -> tuple[int | None, int | None]:
-    parts = where.removeprefix(f"{name}:").split(":") if where.startswith(f"{name}:") else []
-    if len(parts) == 2 and all(part.isdigit() for part in parts):
-        return int(parts[0]), int(parts[1])
-    return None, None
 
 
 def _judged(check: Check, platforms: str) -> dict[str, object]:

@@ -54,6 +54,12 @@ def test_validate_tells_what_does_not_decode(kitstudio: Kitstudio, tmp_path: Pat
     assert "colour" in answer.document["errors"][0]["message"]
 
 
+def test_validate_points_at_what_does_not_decode(kitstudio: Kitstudio, tmp_path: Path) -> None:
+    file = tmp_path / "kit.yaml"
+    file.write_text('schemaVersion: "3"\nkind: mixin\nfoo: 1\n')
+    assert kitstudio("validate", str(file)).out.endswith("  |\n3 | foo: 1\n  | ^\n")
+
+
 def test_validate_judges_by_the_form_asked_for(kitstudio: Kitstudio, tmp_path: Path) -> None:
     file = tmp_path / "kit.yaml"
     file.write_text('schemaVersion: "3"\nkind: mixin\nprovides: [thing]\n')
