@@ -54,10 +54,17 @@ async def diff(run: Run) -> int:
             "uncounted": [uncounted_json(change) for change in review.uncounted],
         }
     )
-    tell_review(run.output, review)
+    # Nothing need have been approved here: the title names the two that were compared.
+    more = "more" if review.widens else "no more"
+    title = f"{_name(new, run.args.new)} asks for {more} than {_name(old, run.args.old)}"
+    tell_review(run.output, replace(review, title=title))
     for permission in review.narrowed:
         run.output.say(f"  Narrowed. {permission.sentence}")
     return REFUSED if review.widens else DONE
+
+
+def _name(given: _Given, text: str) -> str:
+    return words.kit_name(given.side.kits[0].reference) if given.single else Path(text).name
 
 
 async def _side(run: Run, text: str) -> _Given:

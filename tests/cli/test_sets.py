@@ -88,6 +88,12 @@ def _kit(folder: Path, host: str) -> str:
     return str(folder)
 
 
+def test_diff_names_what_it_compared_and_claims_no_approval(kitstudio: Kitstudio) -> None:
+    told = kitstudio("diff", TOOL, WIDER).out
+    assert told.startswith("tool 2.0.0 asks for more than tool 1.0.0") and "approved" not in told
+    assert "asks for no more than tool 2.0.0" in kitstudio("diff", WIDER, TOOL).out
+
+
 def test_diff_of_two_folders_compares_them_as_one_kit(kitstudio: Kitstudio, tmp_path: Path) -> None:
     old, new = _kit(tmp_path / "old", "a.example"), _kit(tmp_path / "new", "'a.example', 'b.example'")
     answer = kitstudio("diff", old, new, "--json")
