@@ -99,7 +99,11 @@ def tell_review(output: Output, review: Review) -> None:
         if finding.weight is Weight.CRITICAL:
             output.say(f"    accept with --accept '{finding.key}'")
     for change in review.uncounted:
-        output.say(f"\n  Also changed, not counted by the specification: {change.sentence}")
+        lead = "Also in this set" if review.first_grant else "Also changed"
+        output.say(f"\n  {lead}, not counted by the specification: {change.sentence}")
+        if change.entry:
+            output.say(f"    {change.entry}")
+        output.say(f"    stated by {change.kit}, {change.path}")
     output.say()
 
 

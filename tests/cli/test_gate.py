@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import os
 import pty
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from kitstudio.cli import gate
+from kitstudio.cli.output import Output
+from kitstudio.models.review import Review, Uncounted, Weight
 from tests.cli.conftest import Kitstudio
 
 BASE, TOOL, WIDER, WILD = (
@@ -149,3 +152,12 @@ def test_a_real_terminal_is_asked(demo: Path, tmp_path: Path) -> None:
         assert process.wait(60) == 0
     os.close(master)
     assert _lock(tmp_path).exists()
+
+
+@pytest.mark.parametrize(("first", "lead"), [(True, "Also in this set"), (False, "Also changed")])
+def test_what_is_not_counted_names_its_kit_and_entry(first: bool, lead: str) -> None:
+    out = io.StringIO()
+    change = Uncounted("Runs “make” as root.", Weight.NOTICE, TOOL, "capabilities[0].config.install[0]", "root: make")
+    gate.tell_review(Output(out=out), Review("A title", first, (), uncounted=(change,)))
+    assert f"{lead}, not counted" in out.getvalue() and "root: make" in out.getvalue()
+    assert f"stated by {TOOL}, capabilities[0]" in out.getvalue()
