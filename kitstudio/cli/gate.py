@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.compose import compose, lock_name
@@ -71,11 +72,13 @@ async def decide(run: Run, composer: Composer, name: str) -> ApprovedLock | None
     run.findings = [finding_json(finding) for finding in request.review.findings]
     if run.args.approve_from:
         return studio.approvals.approve_from(request, run.args.approve_from)
-    findings = request.review.findings
-    if not findings:
+    if not request.review.needs_answer:
+        if request.review.uncounted:
+            tell_review(run.output, request.review)
+            run.output.note("Nothing here needs approval: it stays within what is granted, and is recorded.")
         return studio.approvals.approve(request, frozenset())
     tell_review(run.output, request.review)
-    accepted = _accepted(run, request)
+    accepted = _accepted(run, request, studio.approvals.keep)
     if accepted is None:
         run.output.document({"approved": False, "widenings": run.findings, "lock": None})
         run.code = REFUSED
@@ -117,7 +120,7 @@ def tell_problems(output: Output, problems: tuple[Problem, ...] | list[Problem])
             output.say(f"  – {remedy.label}")
 
 
-def _accepted(run: Run, request: Request) -> frozenset[str] | None:
+def _accepted(run: Run, request: Request, keep: Callable[[Request], None]) -> frozenset[str] | None:
     """Keys of what was said yes to, None if something was not: by flags, else asked on a terminal."""
     stated = frozenset(run.args.accept)
     known = {key for finding in request.review.findings for key in _keys(finding)}
@@ -128,7 +131,7 @@ def _accepted(run: Run, request: Request) -> frozenset[str] | None:
         for finding in request.review.findings
         if not stated & _keys(finding) and not (run.args.yes and finding.weight is not Weight.CRITICAL)
     ]
-    if not open_ones:
+    if not open_ones and (request.review.widens or run.args.yes):
         return frozenset(finding.key for finding in request.critical)
     if not interactive() or run.output.as_json:
         critical = [finding for finding in open_ones if finding.weight is Weight.CRITICAL]
@@ -137,13 +140,30 @@ def _accepted(run: Run, request: Request) -> frozenset[str] | None:
         return None
     questions = [f.tick or f.permission.sentence for f in open_ones if f.weight is Weight.CRITICAL]
     lighter = len(open_ones) - len(questions)
-    if lighter:
+    first = request.review.first_grant
+    if lighter and first:
+        questions.append(f"Approve {'this permission' if lighter == 1 else f'these {lighter} permissions'}?")
+    elif not open_ones:
+        questions.append("Approve this set?")
+    elif lighter:
         questions.append(f"Approve {'this change' if lighter == 1 else f'these {lighter} changes'}?")
     for question in questions:
-        if ask(f"{question} [yes/no] ") != "yes":
-            run.output.note("Not approved; what was approved before stays in force.")
+        answer = _answer(question)
+        if answer != "yes":
+            if answer:
+                keep(request)
+            stays = "nothing is granted" if first else "what was approved before stays in force"
+            run.output.note(f"Not approved; {stays}.")
             return None
     return frozenset(finding.key for finding in request.critical)
+
+
+def _answer(question: str) -> str:
+    """Asks until it is yes or no; empty at the end of input, which decides nothing."""
+    while True:
+        answer = ask(f"{question} [yes/no] ").lower()
+        if answer in ("yes", "no", ""):
+            return answer
 
 
 def _keys(finding: Finding) -> frozenset[str]:

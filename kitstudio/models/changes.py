@@ -179,9 +179,7 @@ def _uncounted(known: Mapping[str, KitSide], candidate: Side, *, first: bool) ->
         old = {note.key: note.text for note in earlier.notes} if earlier is not None else {}
         for note in kit.notes:
             if earlier is None:
-                # A new Kit: what is worth reading. Everything else of it is new anyway.
-                if note.weight >= Weight.NOTICE:
-                    yield Uncounted(note.sentence, note.weight, kit.reference, note.path, note.text)
+                yield Uncounted(note.sentence, note.weight, kit.reference, note.path, note.text)
             elif note.key not in old:
                 yield Uncounted(f"New: {note.sentence}", note.weight, kit.reference, note.path, note.text)
             elif old[note.key] != note.text:

@@ -113,6 +113,11 @@ class Review:
     def widens(self) -> bool:
         return bool(self.findings)
 
+    @property
+    def needs_answer(self) -> bool:
+        """Whether a person must say yes: it widens, or it is the first grant of something there is to read."""
+        return self.widens or (self.first_grant and bool(self.uncounted))
+
     def counts(self) -> dict[Weight, int]:
         """Number of findings by weight, heaviest first, zero counts left out."""
         found = {w: sum(f.weight is w for f in self.findings) for w in reversed(Weight)}

@@ -141,7 +141,7 @@ class Approvals:
             )
         answer = "approved-without-optional" if without_optional else "approved"
         lock = self._lock(request, plan, "declined" if without_optional else "approved")
-        return self._grant(request, plan, lock, answer if request.review.findings else "silent")
+        return self._grant(request, plan, lock, answer if request.review.needs_answer else "silent")
 
     def approve_from(self, request: Request, file: Path) -> ApprovedLock:
         """Replay an exported record or lock: equal digests, args and surface, else refused by name."""
@@ -160,7 +160,7 @@ class Approvals:
                 where=str(file),
                 remedy="It approves something else. Review this set yourself, or get a record made for exactly it.",
             )
-        return self._grant(request, plan, stored, "approved" if request.review.findings else "silent")
+        return self._grant(request, plan, stored, "approved" if request.review.needs_answer else "silent")
 
     def again(self, lock_sha256: str, plan: Plan) -> ApprovedLock:
         """The approved lock with this hash once more, for a set fetched again; refused unless it is the very same."""

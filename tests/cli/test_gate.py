@@ -116,6 +116,7 @@ def test_history_is_lines_and_exports(kitstudio: Kitstudio, tmp_path: Path) -> N
     [
         ((BASE, TOOL), ["yes"], 0),
         ((BASE, TOOL), ["y"], 2),
+        ((BASE, TOOL), ["y", "yes"], 0),
         ((BASE, TOOL), [""], 2),
         ((BASE, WILD), ["yes"], 0),
         ((BASE, WILD, TOOL), ["yes"], 2),
@@ -161,3 +162,50 @@ def test_what_is_not_counted_names_its_kit_and_entry(first: bool, lead: str) -> 
     gate.tell_review(Output(out=out), Review("A title", first, (), uncounted=(change,)))
     assert f"{lead}, not counted" in out.getvalue() and "root: make" in out.getvalue()
     assert f"stated by {TOOL}, capabilities[0]" in out.getvalue()
+
+
+ROOT_HOOK = """schemaVersion: "3"
+kind: mixin
+version: "1.0.0"
+provides: [rooty]
+capabilities:
+- type: com.docker.sandbox/lifecycle@1
+  config: {install: [{command: "chmod 4755 /bin/busybox"}], startup: [{command: "date"}]}
+"""
+
+
+def _rooty(folder: Path) -> str:
+    folder.mkdir()
+    (folder / "kit.yaml").write_text(ROOT_HOOK)
+    return str(folder)
+
+
+def test_a_first_approval_asks_even_where_only_hooks_are_at_stake(
+    kitstudio: Kitstudio, home: Path, tmp_path: Path
+) -> None:
+    rooty = _rooty(tmp_path / "rooty")
+    answer = kitstudio("approve", BASE, rooty, "--name", "r")
+    assert answer.code == 2 and not _lock(home, "r").exists()
+    assert "chmod 4755 /bin/busybox" in answer.out and "as root" in answer.out and "date" in answer.out
+    assert kitstudio("approve", BASE, rooty, "--name", "r", "--yes").code == 0
+    assert kitstudio("history", "--json").lines[0]["answer"] == "approved"
+
+
+def test_what_is_not_counted_is_told_even_where_nobody_is_asked(kitstudio: Kitstudio, tmp_path: Path) -> None:
+    kitstudio("approve", BASE, TOOL, "--name", "r", "--yes")
+    answer = kitstudio("approve", BASE, TOOL, _rooty(tmp_path / "rooty"), "--name", "r")
+    assert answer.code == 0
+    assert "chmod 4755 /bin/busybox" in answer.out and "Nothing here needs approval" in answer.err
+
+
+def test_a_no_is_recorded_and_the_end_of_input_is_not(
+    kitstudio: Kitstudio, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    given = iter(["", "no"])
+    monkeypatch.setattr(gate, "interactive", lambda: True)
+    monkeypatch.setattr(gate, "ask", lambda question: next(given))
+    assert kitstudio("approve", BASE, TOOL).code == 2
+    assert kitstudio("history", "--json").lines == []
+    assert "nothing is granted" in kitstudio("approve", BASE, TOOL).err
+    assert [line["answer"] for line in kitstudio("history", "--json").lines] == ["kept"]
+    assert not _lock(home).exists()

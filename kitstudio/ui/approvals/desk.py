@@ -42,7 +42,7 @@ class ApprovalDesk(QObject):
         Asked again while it is open: the same dialog comes to the front, and both askers get its answer. If the
         asker goes away, the request waits undecided.
         """
-        if not request.review.widens:
+        if not request.review.needs_answer:
             return self._studio.approvals.approve(request, frozenset())
         known = self._answers.get(request.id)
         if known is not None:

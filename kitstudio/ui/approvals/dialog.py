@@ -348,7 +348,8 @@ class ApprovalDialog(QDialog):
     def _refresh(self) -> None:
         words, done = texts.hint(self.request.review, frozenset(self._ticked))
         self._hint.setText(words)
-        self._hint_icon.show_icon("success" if done else "critical", Token.SUCCESS if done else Token.CRITICAL)
+        # No tick of praise: that nothing is critical does not make what stands above harmless.
+        self._hint_icon.show_icon("info" if done else "critical", Token.SECONDARY if done else Token.CRITICAL)
         self._enable(True)
 
     def _enable(self, on: bool) -> None:

@@ -74,6 +74,8 @@ def undecided_text(request: Request) -> str:
 def approve_text(review: Review) -> str:
     """``Approve all 3 changes``; permissions instead of changes where nothing was granted before."""
     count = len(review.findings)
+    if not count:
+        return tr("Approve this set")
     if review.first_grant:
         one, many = tr("Approve this permission"), tr("Approve all {n} permissions")
     else:
@@ -106,6 +108,8 @@ def summary(review: Review) -> str:
         parts.append(counted(new, one, many))
     if gone:
         parts.append(tr("{refusals} taken away").format(refusals=counted(gone, "refusal", "refusals")))
+    if not parts:
+        parts.append(tr("It asks for no permission; what it does inside its sandbox stands below"))
     return f"{tr(' and ').join(parts)}. {tr('Nothing has been applied yet.')}"
 
 
