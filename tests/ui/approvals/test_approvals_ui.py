@@ -151,6 +151,14 @@ def test_narrowed_parts_are_collapsed_and_uncounted_ones_are_not(qtbot: QtBot, t
     assert narrowed.open
 
 
+def test_a_first_grant_of_hooks_alone_is_a_question_with_its_own_words(qtbot: QtBot, theme: Theme) -> None:
+    hook = Uncounted("Runs “make” as root while it is being set up.", Weight.NOTICE, GH, "x", "root: make")
+    dialog, decisions = shown(qtbot, theme, request(first=True, uncounted=(hook,)))
+    assert dialog.approve.text() == "Approve this set" and dialog.approve.isEnabled() and dialog.keep.isDefault()
+    qtbot.mouseClick(dialog.approve, Qt.MouseButton.LeftButton)
+    assert decisions[0].answer is Answer.APPROVE
+
+
 def test_text_of_a_kit_is_never_markup(qtbot: QtBot, theme: Theme) -> None:
     dialog, _ = shown(qtbot, theme, request(CRITICAL))
     labels = [label.text() for label in dialog.findings[0].findChildren(QLabel)]
