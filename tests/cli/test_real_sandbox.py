@@ -52,7 +52,7 @@ def test_from_references_to_a_command_in_a_sandbox_and_back(env: dict[str, str])
 
 
 def test_ctrl_c_during_a_launch_leaves_nothing(env: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "kitstudio", "launch", "demo/hello:1.0.0", "--detach", "--json"]
+    command = [sys.executable, "-m", "kitstudio", "launch", "demo/hello:1.0.0", "--yes", "--detach", "--json"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         for line in process.stdout:
