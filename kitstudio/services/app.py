@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +60,11 @@ class Studio:
                 self._backend = QemuBackend(self.home.data, self.home.cache)
             self._sandboxes = Sandboxes(self._backend, Images(self.places), self.jobs, self._reapprove)
         return self._sandboxes
+
+    async def load_runtime(self) -> None:
+        """Read the runtime's modules in a thread, so that the first use of ``sandboxes`` does not wait for them."""
+        if self._backend is None:
+            await asyncio.to_thread(importlib.import_module, "kitstudio.runtime.qemu_backend")
 
     @classmethod
     async def open(cls, options: Options, backend: Backend | None = None) -> Studio:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import json
@@ -50,6 +51,7 @@ class MainWindow(QMainWindow):
         self._factories = dict(factories)
         self._tasks = Tasks(self, self.tell_error)
         self._undo = QUndoGroup(self)
+        self._ended = False
         self.setWindowTitle("Kit Studio")
         self.setObjectName("main-window")
         self.rail = Rail(theme)
@@ -74,7 +76,6 @@ class MainWindow(QMainWindow):
         self._connect()
         self._page(self._first_page())
         self._restore()
-        self._draw_badges()
 
     @property
     def page(self) -> PageName:
@@ -97,9 +98,22 @@ class MainWindow(QMainWindow):
         self.footer.show_status(icon, text)
 
     async def open_pages(self) -> None:
-        """Build the pages that were not shown yet and let every page start its work."""
+        """Build the pages that were not shown yet and let every page start its work.
+
+        One page a turn of the loop, and the runtime's modules in a thread: the first page is painted and usable
+        meanwhile.
+        """
+        await asyncio.sleep(0)
+        await self.studio.load_runtime()
         for name in PageName:
+            if self._ended:
+                return  # closed while it opened: a page must not begin work that nobody ends
             self._page(name)
+            await asyncio.sleep(0)
+        if self._ended:
+            return
+        self.destroyed.connect(self.studio.sandboxes.changed.subscribe(lambda _: self._draw_badges()))
+        self._draw_badges()
         self.go(str(self.page))
         for page in self.pages.values():
             self._tasks.start(page.opened())
@@ -125,6 +139,7 @@ class MainWindow(QMainWindow):
         except KitStudioError as error:
             ErrorDialog(self.theme, error, self).exec()
         self._tasks.cancel()
+        self._ended = True
         event.accept()
         self.closed.emit()
 
@@ -156,11 +171,7 @@ class MainWindow(QMainWindow):
             (QKeySequence.StandardKey.Quit, self.close),
         ):
             QShortcut(QKeySequence(keys), self).activated.connect(act)
-        for end in (
-            self.studio.approvals.changed.subscribe(lambda _: self._draw_badges()),
-            self.studio.sandboxes.changed.subscribe(lambda _: self._draw_badges()),
-        ):
-            self.destroyed.connect(end)
+        self.destroyed.connect(self.studio.approvals.changed.subscribe(lambda _: self._draw_badges()))
 
     def _page(self, name: PageName) -> Page:
         if name not in self.pages:

@@ -249,3 +249,20 @@ def test_a_drag_from_elsewhere_is_bounded() -> None:
     assert references_of(data) == ()
     data.setText("demo/hello\n\n\x00bad\nhub.example/acme/gh:1")
     assert references_of(data) == ("demo/hello", "hub.example/acme/gh:1")
+
+
+def test_a_window_closed_while_it_opens_begins_no_more_work(
+    run: Run, theme: Theme, tmp_path: Path, backend: object
+) -> None:
+    async def work() -> None:
+        studio = await Studio.open(Options(home=tmp_path), backend)  # type: ignore[arg-type]
+        window = MainWindow(studio, theme, page_factories())
+        window.show()
+        opening = asyncio.create_task(window.open_pages())
+        window.close()
+        await opening
+        assert list(window.pages) == [window.page]
+        await studio.close()
+        window.deleteLater()
+
+    run(work())
