@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.compose import compose, lock_name
@@ -11,7 +11,7 @@ from kitstudio.cli.output import DONE, FAILED, REFUSED, Output, ask, interactive
 from kitstudio.models import lock as locks
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.models.plan import Problem
-from kitstudio.models.review import Finding, Review, Weight
+from kitstudio.models.review import Finding, Review, Uncounted, Weight
 from kitstudio.services.approvals import record_json
 from kitstudio.services.findings import finding_json, problem_json
 from kitstudio.services.home import write_atomic
@@ -101,12 +101,7 @@ def tell_review(output: Output, review: Review) -> None:
             output.say(f"    asked by {asker.kit}{line}{reason}")
         if finding.weight is Weight.CRITICAL:
             output.say(f"    accept with --accept '{finding.key}'")
-    for change in review.uncounted:
-        lead = "Also in this set" if review.first_grant else "Also changed"
-        output.say(f"\n  {lead}, not counted by the specification: {change.sentence}")
-        if change.entry:
-            output.say(f"    {change.entry}")
-        output.say(f"    stated by {change.kit}, {change.path}")
+    tell_uncounted(output, review.uncounted, "Also in this set" if review.first_grant else "Also changed")
     output.say()
 
 
@@ -118,6 +113,15 @@ def tell_problems(output: Output, problems: tuple[Problem, ...] | list[Problem])
             output.say(f"  {problem.detail}")
         for remedy in problem.remedies:
             output.say(f"  – {remedy.label}")
+
+
+def tell_uncounted(output: Output, changes: Iterable[Uncounted], lead: str) -> None:
+    """What §7.4 does not count, with the entry and who states it."""
+    for change in changes:
+        output.say(f"\n  {lead}, not counted by the specification: {change.sentence}")
+        if change.entry:
+            output.say(f"    {change.entry}")
+        output.say(f"    stated by {', '.join(part for part in (change.kit, change.path) if part)}")
 
 
 def _accepted(run: Run, request: Request, keep: Callable[[Request], None]) -> frozenset[str] | None:

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kitstudio.cli.gate import tell_uncounted
 from kitstudio.cli.output import DONE, FAILED, UsageError
 from kitstudio.models.errors import KitStudioError
 
@@ -95,6 +96,7 @@ async def inspect(run: Run) -> int:
             (f"  {p.weight.name.lower()}", p.phase.value, p.entry, p.sentence + (" (optional)" if p.optional else ""))
             for p in permissions
         )
+        tell_uncounted(run.output, cards.uncounted(reading, str(artifact.reference)), "Also inside its sandbox")
     for problem in reading.problems:
         run.output.say(f"\n{problem}")
     return DONE

@@ -6,8 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.compose import compose
-from kitstudio.cli.gate import tell_problems
+from kitstudio.cli.gate import tell_problems, tell_uncounted
 from kitstudio.cli.output import DONE, FAILED, Output
+from kitstudio.models import lock as locks
 from kitstudio.models import surface as surfaces
 from kitstudio.models.plan import Plan, ProblemKind
 from kitstudio.models.resolve import Resolution, Unit
@@ -61,6 +62,7 @@ async def surface(run: Run) -> int:
     if not plan.permissions:
         run.output.say("The set asks for nothing.")
     tell_permissions(run.output, plan)
+    tell_uncounted(run.output, locks.review(composer.value.name, None, plan).uncounted, "Also inside the sandbox")
     return DONE
 
 

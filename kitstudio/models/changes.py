@@ -56,6 +56,11 @@ def kit_side(
     )
 
 
+def uncounted(reference: str, descriptor: Descriptor) -> tuple[Uncounted, ...]:
+    """What one Kit does inside its sandbox that §7.4 does not count: hooks, files, instructions and the like."""
+    return tuple(_uncounted({}, kit_side(reference, descriptor), first=True))
+
+
 def judge(name: str, granted: Side | None, candidate: Side) -> Review:
     """The whole review. ``name``: what the set is called."""
     before = granted or Side((), Surface())

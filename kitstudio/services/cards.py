@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cmp_to_key
 
-from kitstudio.models import capabilities, review, versions
+from kitstudio.models import capabilities, changes, review, versions
 from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.document import Document
@@ -72,6 +72,11 @@ def permissions(reading: Reading, reference: str) -> tuple[review.Permission, ..
     if reading.document is None:
         return ()
     return review.permissions(as_installed(reading.document.descriptor), reference, reading.document.lines())
+
+
+def uncounted(reading: Reading, reference: str) -> tuple[review.Uncounted, ...]:
+    """What the Kit does inside its sandbox beside what it asks for."""
+    return changes.uncounted(reference, as_installed(reading.document.descriptor)) if reading.document else ()
 
 
 def as_installed(descriptor: Descriptor) -> Descriptor:

@@ -139,6 +139,7 @@ class Catalog:
             descriptor_text=document.text if document else artifact.descriptor_text,
             lines=document.lines() if document else {},
             permissions=view.permissions(reading, card.reference),
+            uncounted=view.uncounted(reading, card.reference),
             versions=view.version_rows(tags),
             signature_tags=sum(view.is_signature(tag) for tag in tags),
             problems=reading.problems if card.kind is CardKind.ERROR else (),

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import KitStudioError
-from kitstudio.models.review import Chip, Permission
+from kitstudio.models.review import Chip, Permission, Uncounted
 from kitstudio.registry.source import Artifact
 
 
@@ -98,6 +98,7 @@ class KitDetails:
     descriptor_text: str
     lines: Mapping[str, int] = field(default_factory=dict)
     permissions: tuple[Permission, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()
     versions: tuple[VersionRow, ...] = ()
     signature_tags: int = 0
     problems: tuple[KitStudioError, ...] = ()

@@ -209,3 +209,10 @@ def test_a_no_is_recorded_and_the_end_of_input_is_not(
     assert "nothing is granted" in kitstudio("approve", BASE, TOOL).err
     assert [line["answer"] for line in kitstudio("history", "--json").lines] == ["kept"]
     assert not _lock(home).exists()
+
+
+def test_what_is_not_counted_is_shown_beside_a_surface_that_asks_for_nothing(
+    kitstudio: Kitstudio, tmp_path: Path
+) -> None:
+    told = kitstudio("surface", BASE, _rooty(tmp_path / "rooty")).out
+    assert "asks for nothing" in told and "chmod 4755 /bin/busybox" in told and "as root" in told

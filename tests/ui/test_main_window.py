@@ -12,17 +12,19 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QDialog, QPushButton
+from PySide6.QtWidgets import QDialog, QLabel, QPushButton
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.services.app import Options, Studio
 from kitstudio.ui.app import page_factories
+from kitstudio.ui.catalog.inside import InsidePanel
 from kitstudio.ui.catalog.page import CatalogPage
 from kitstudio.ui.drag import references_of
 from kitstudio.ui.main_window import MainWindow
 from kitstudio.ui.navigator import PageName
 from kitstudio.ui.page import Page
 from kitstudio.ui.theme import Mode, Theme
+from kitstudio.ui.widgets.fold import FoldHeader
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 DEMO = Path(__file__).resolve().parents[2] / "build" / "demo" / "index.json"
@@ -264,5 +266,24 @@ def test_a_window_closed_while_it_opens_begins_no_more_work(
         assert list(window.pages) == [window.page]
         await studio.close()
         window.deleteLater()
+
+    run(work())
+
+
+@needs_demo
+def test_the_kit_page_shows_what_runs_inside_beside_the_permissions(
+    run: Run, theme: Theme, tmp_path: Path, backend: object
+) -> None:
+    async def work() -> None:
+        async with window_on(tmp_path, theme, backend) as window:
+            window.navigator.open_kit.emit("demo.invalid/greeter:1.1.0")
+            catalog_of(window).kit.choose_tab("permissions")
+            panel = window.findChild(InsidePanel)
+            assert isinstance(panel, InsidePanel)
+            await until(lambda: panel.findChild(FoldHeader) is not None)
+            words = " ".join(label.text() for label in panel.findChildren(QLabel))
+            assert "as root while it is being set up" in words and "at every start" in words
+            window.navigator.open_kit.emit("demo.invalid/plain-tools:1.1.0")
+            await until(lambda: panel.isHidden())
 
     run(work())

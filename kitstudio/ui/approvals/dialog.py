@@ -17,7 +17,6 @@ from kitstudio.models.review import Finding, Weight
 from kitstudio.services.approvals import Request
 from kitstudio.ui.approvals import texts
 from kitstudio.ui.approvals.finding import FindingWidget
-from kitstudio.ui.approvals.fold import FoldBody, FoldHeader, permission_lines, uncounted_lines
 from kitstudio.ui.flow import Flow, ScrollContent
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token, Tone
@@ -35,6 +34,7 @@ from kitstudio.ui.widgets.basic import (
 )
 from kitstudio.ui.widgets.composite import Banner, ChipRow
 from kitstudio.ui.widgets.focus import FocusRing
+from kitstudio.ui.widgets.fold import FoldBody, FoldHeader, permission_lines, uncounted_lines
 from kitstudio.ui.widgets.monogram import repository_of
 from kitstudio.ui.widgets.painters import ChipLook, count_looks
 from kitstudio.ui.widgets.permission_list import ListLook, PermissionList

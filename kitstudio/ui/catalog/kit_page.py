@@ -15,6 +15,7 @@ from kitstudio.services.catalog import CardKind, Catalog, KitDetails
 from kitstudio.ui.catalog.cards import kind_word
 from kitstudio.ui.catalog.descriptor_view import DescriptorView
 from kitstudio.ui.catalog.drag_handle import DragMonogram
+from kitstudio.ui.catalog.inside import InsidePanel
 from kitstudio.ui.catalog.kit_tabs import InputsTab, ManifestTab, NeedsTab, OverviewTab, image_size
 from kitstudio.ui.catalog.versions_tab import VersionsTab, tag_of
 from kitstudio.ui.fonts import Type
@@ -187,7 +188,8 @@ class KitPage(QWidget):
         self._permission_stack.addWidget(self._permissions)
         self._permission_stack.addWidget(self._nothing)
         bar = row(self._phases, None, self._counts, margins=(20, 12, 20, 2))
-        permissions = holder(column(bar, self._permission_stack, spacing=0))
+        self._inside = InsidePanel(theme)
+        permissions = holder(column(bar, self._permission_stack, self._inside, spacing=0))
         self._needs = NeedsTab(theme)
         self._inputs = InputsTab(theme)
         self._versions_tab = VersionsTab(theme, self._catalog.details)
@@ -259,6 +261,7 @@ class KitPage(QWidget):
             words = tr("This Kit needs no network, no credential, no storage and nothing else of this computer.")
             self._nothing.show_state("success", tr("Asks for nothing"), words, tone=Tone.SUCCESS)
         self._permission_stack.setCurrentIndex(0 if permissions else 1)
+        self._inside.show_uncounted(self._details.uncounted)
 
     def _show_versions(self, details: KitDetails) -> None:
         combo = self._versions

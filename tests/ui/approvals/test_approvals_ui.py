@@ -20,10 +20,10 @@ from kitstudio.services.approvals import Record, Request
 from kitstudio.services.topic import Topic
 from kitstudio.ui.approvals.compare import CompareDialog, DescriptorDialog, Side, aligned
 from kitstudio.ui.approvals.dialog import Answer, ApprovalDialog, Decision
-from kitstudio.ui.approvals.fold import FoldHeader
 from kitstudio.ui.approvals.page import ApprovalsPage
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.theme import Mode, Theme
+from kitstudio.ui.widgets.fold import FoldHeader
 from kitstudio.ui.widgets.permission_list import PermissionList
 
 GH = "hub.example/acme/gh:2.73.0"

@@ -1,4 +1,4 @@
-"""Collapsed parts of a review: a header with its count, and rows that appear on demand."""
+"""Collapsed parts of a view: a header with its count, and rows that appear on demand."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from kitstudio.models import words as wording
 from kitstudio.models.review import Permission, Uncounted, Weight
-from kitstudio.ui.approvals.texts import short_name
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import ICON_OF_WEIGHT, Theme, Token
 from kitstudio.ui.widgets.basic import ClickRow, Elided, ExactEntry, Icon, row, text_label
@@ -43,7 +43,7 @@ def uncounted_lines(changes: Sequence[Uncounted]) -> tuple[FoldLine, ...]:
             Token(c.weight.name.lower()),
             c.sentence if c.weight is Weight.INFO else f"{weight_word(c.weight)}: {c.sentence}",
             c.entry,
-            f"{short_name(c.kit)}, {c.path}" if c.path else short_name(c.kit),
+            ", ".join(part for part in (wording.repository(c.kit).rpartition("/")[2], c.path) if part),
         )
         for c in ordered
     )
