@@ -9,6 +9,7 @@ from enum import StrEnum
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.review import Chip, Permission, Uncounted
+from kitstudio.registry.attached import Attachment
 from kitstudio.registry.source import Artifact
 
 
@@ -31,7 +32,13 @@ class SourceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """One source in the list. ``detail``: the second line; ``error`` where it failed."""
+    """One source in the list. ``detail``: the second line; ``error`` where it failed.
+
+    ``registry``: the host a sign-in is for, empty where none is possible; ``account``: who is signed in there;
+    ``network``: whether opening it sends requests; ``opened``: whether it was, in this run; ``fetched_at``: when its
+    list last came (Unix seconds, 0: never); ``retry_at``: when a rate limit ends; ``note``: what the list leaves out;
+    ``trusted``: the person lets its icons be fetched.
+    """
 
     id: str
     title: str
@@ -40,6 +47,14 @@ class SourceInfo:
     detail: str = ""
     count: int = 0
     error: KitStudioError | None = None
+    registry: str = ""
+    account: str = ""
+    network: bool = False
+    opened: bool = False
+    fetched_at: float = 0.0
+    retry_at: float = 0.0
+    note: str = ""
+    trusted: bool = False
 
 
 class CardKind(StrEnum):
@@ -58,6 +73,8 @@ class KitCard:
     """One repository at its newest version. ``publisher`` is the namespace (identity), ``author`` self-asserted.
 
     ``newer_types``: capability types newer than this app. ``capability_types``: from the index annotation.
+    ``icon_url``: as the source or the Kit's annotations state it, unchecked; ``fetched_at``: when it was fetched, if
+    it is shown from what is kept (0: in this run). ``pulls`` and ``stars``: the Hub's figures, None where it has none.
     """
 
     source: str
@@ -77,6 +94,10 @@ class KitCard:
     newer_types: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
     error: KitStudioError | None = None
+    icon_url: str = ""
+    fetched_at: float = 0.0
+    pulls: int | None = None
+    stars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +111,8 @@ class VersionRow:
 @dataclass(frozen=True, slots=True)
 class KitDetails:
     """Everything the Kit page shows. ``descriptor`` None for v2 artifacts and images; ``problems``: why it is not
-    usable (descriptor errors with line and remedy)."""
+    usable (descriptor errors with line and remedy). ``attachments``: signatures and attestations that are present,
+    none of them verified; ``notes``: what the reader should know (index annotations that contradict …)."""
 
     card: KitCard
     artifact: Artifact
@@ -102,3 +124,5 @@ class KitDetails:
     versions: tuple[VersionRow, ...] = ()
     signature_tags: int = 0
     problems: tuple[KitStudioError, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+    notes: tuple[str, ...] = ()
