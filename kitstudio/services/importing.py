@@ -21,7 +21,7 @@ from kitstudio.models.document import Document
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.expansion import expand_build
 from kitstudio.models.validate import Form, validate
-from kitstudio.registry.folder import read_folder
+from kitstudio.registry.folder import LocalKit, read_folder
 from kitstudio.registry.kit_image import Recipe, publish
 from kitstudio.registry.layout import LayoutSource
 from kitstudio.registry.manifest import host_platform
@@ -43,7 +43,7 @@ async def import_folder(path: Path, blobs: Path) -> tuple[Reference, str]:
     """Build a declaration-only Kit (§3.5) from a folder or descriptor file; its reference and digest."""
     kit = await read_folder(path)
     document = decode(kit.text, name=str(kit.path))
-    _refuse_recipe(document.descriptor, path, kit.path)
+    _refuse_recipe(document.descriptor, path, kit)
     report = validate(document, Form.AUTHORED)
     if report.errors:
         issue = report.errors[0]
@@ -87,7 +87,8 @@ def _build(stop: Stop, title: str, file: Path, descriptor: Descriptor, blobs: Pa
     return reference, image.digest
 
 
-def _refuse_recipe(descriptor: Descriptor, path: Path, file: Path) -> None:
+def _refuse_recipe(descriptor: Descriptor, path: Path, kit: LocalKit) -> None:
+    file = kit.path
     if is_set(descriptor):
         raise KitStudioError(
             "A set cannot be a member of another set.", where=str(file), remedy="Open it, or add its Kits one by one."
@@ -95,6 +96,7 @@ def _refuse_recipe(descriptor: Descriptor, path: Path, file: Path) -> None:
     folder = path if path.is_dir() else file.parent
     recipe = descriptor.build or descriptor.dockerfile
     beside = [name for name in _RECIPES if path.is_dir() and (folder / name).exists()]
+    beside += [kit.companion.name] if kit.companion else [file.name] if kit.in_comments else []
     if recipe or beside or descriptor.kind == "workload":
         what = f"its content is built from {beside[0]}" if beside else "its content is built from a recipe"
         if not recipe and not beside:

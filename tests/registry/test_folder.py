@@ -45,3 +45,25 @@ async def test_missing_oversized_and_binary_files_are_told(tmp_path: Path) -> No
         await read_folder(tmp_path / "raw.yaml")
     with pytest.raises(RegistryError):
         await read_folder(Path("/dev/null"))
+
+
+async def test_companion_recipe_is_found_by_the_descriptors_stem(tmp_path: Path) -> None:
+    (tmp_path / "gh.yaml").write_text("a: 1")
+    assert (await read_folder(tmp_path / "gh.yaml")).companion is None
+    (tmp_path / "gh.dockerfile").write_text("FROM scratch\n")
+    (tmp_path / "other.dockerfile").write_text("FROM scratch\n")
+    kit = await read_folder(tmp_path)
+    assert (kit.companion, kit.in_comments) == (tmp_path / "gh.dockerfile", False)
+
+
+async def test_dockerfile_with_a_kit_block_is_a_descriptor_and_one_without_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "Dockerfile"
+    file.write_text("# syntax=docker/sandbox-kit:3\n# kit:\n#   kind: mixin\n\nFROM scratch\n")
+    kit = await read_folder(tmp_path)
+    assert (kit.name, kit.path, kit.text.strip(), kit.in_comments) == (tmp_path.name, file, "kind: mixin", True)
+    assert (await read_folder(file)).text == kit.text
+    file.write_text("FROM scratch\n")
+    with pytest.raises(NotFound, match="carries no descriptor"):
+        await read_folder(file)
+    with pytest.raises(NotFound, match="no descriptor in this folder"):
+        await read_folder(tmp_path)
