@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kitstudio.models.errors import KitStudioError
+from kitstudio.services import setting_checks as checks
 from kitstudio.services.home import write_atomic
 from kitstudio.services.settings_toml import dump
 from kitstudio.services.topic import Topic
@@ -214,19 +215,20 @@ def _text(limit: int) -> Callable[[object], object]:
     return check
 
 
-def _texts(value: object) -> object:
-    if not isinstance(value, list | tuple) or not all(isinstance(v, str) and 0 < len(v) <= 4096 for v in value):
-        raise ValueError("must be a list of text")
-    if len(value) > 1000:
-        raise ValueError("must not hold more than 1000 items")
-    return tuple(dict.fromkeys(value))
-
-
 KEYS: dict[str, Key] = {
     key.name: key
     for key in (
-        Key("catalog.sources", (), "Sources beside the demo catalog, in order.", _texts),
-        Key("registry.plain_http", (), "Hosts (with port) that may be spoken to without TLS.", _texts),
+        Key("cache.blobs_limit", 20_480, "MiB of downloaded Kits kept at most; 0 keeps all.", _whole(0, 16_777_216)),
+        Key("cache.layers_limit", 20_480, "MiB of converted layers kept at most; 0 keeps all.", _whole(0, 16_777_216)),
+        Key("catalog.sources", (), "Sources beside those that come with Kit Studio, in order.", checks.texts),
+        Key("catalog.trusted", (), "Sources whose Kits' icons may be fetched.", checks.texts),
+        Key("hub.api_base", "", "Address of Docker Hub's lists; empty: its own.", checks.optional(checks.address)),
+        Key("hub.search_base", "", "Address of Docker Hub's search; empty: its own.", checks.optional(checks.address)),
+        Key("registry.ca_files", (), "Certificate authorities trusted beside the system's (PEM files).", checks.files),
+        Key("registry.mirrors", (), "Hosts asked before a registry: HOST=MIRROR.", checks.mirrors),
+        Key("registry.no_proxy", (), "Hosts, domains and networks no proxy is used for.", checks.exceptions),
+        Key("registry.plain_http", (), "Hosts (with port) that may be spoken to without TLS.", checks.hosts),
+        Key("registry.proxies", (), "Proxies by scheme: https=ADDRESS; empty: the environment's.", checks.proxies),
         Key("sandbox.accel", "", "Acceleration: kvm or tcg; empty finds out by booting.", _choice("", "kvm", "tcg")),
         Key("sandbox.cpus", 0, "Processors of a new sandbox; 0 leaves it to the set.", _whole(0, 256)),
         Key("sandbox.memory", 0, "Memory of a new sandbox in MiB; 0 leaves it to the set.", _whole(0, 1_048_576)),
