@@ -32,6 +32,19 @@ def window(run: Run) -> int:
     return main(run.options)
 
 
+def edit(run: Run) -> int:
+    """Open the editor for Kit folders and descriptor files."""
+    _need_qt()
+    if not _display():
+        raise KitStudioError(
+            "There is no display, so the editor cannot open.",
+            remedy="Use “kitstudio validate FILE”, which says the same about a descriptor.",
+        )
+    from kitstudio.ui.editor.run import main
+
+    return main(run.options, run.args.paths)
+
+
 def tour(run: Run) -> int:
     """Drive the real window through the main job; works with no display."""
     _need_qt()

@@ -1,4 +1,4 @@
-"""The ``kitstudio`` program: arguments → command (``cli.md``). Never imports Qt but for the window and the tour."""
+"""The ``kitstudio`` program: arguments → command (``cli.md``). Qt is only imported for windows."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _run(words: list[str], output: Output) -> int:
         return window(run)
     module, function = args.run.split(":")
     implementation = getattr(importlib.import_module(f"kitstudio.cli.{module}"), function)
-    if args.command == "tour":
+    if args.command in ("tour", "edit"):
         return int(implementation(run))
     return asyncio.run(_with_studio(run, implementation))
 

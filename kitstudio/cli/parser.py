@@ -125,6 +125,8 @@ def _kits(command: _Command) -> None:
     validate = command("validate", "validate:validate", "judge a descriptor file or a published Kit")
     validate.add_argument("reference", metavar="FILE|REF")
     validate.add_argument("--form", choices=_FORMS, help="which rules apply (default: by what it is)")
+    edit = command("edit", "machine:edit", "write a descriptor in a window, with findings as you type")
+    edit.add_argument("paths", nargs="+", type=Path, metavar="DIR|FILE")
     schema = command("schema", "schema:schema", "the JSON Schema of a descriptor, for an editor")
     schema.add_argument("type", nargs="?", default="", metavar="TYPE", help="of one capability's config, port@1 …")
     inspect = command("inspect", "kits:inspect", "show one Kit from its manifest")
@@ -183,6 +185,10 @@ def _sandboxes(command: _Command) -> None:
     execute.add_argument("name", metavar="NAME")
     execute.add_argument("-t", "--tty", action="store_true", help="with a terminal")
     execute.usage = "kitstudio exec NAME [-t] -- CMD…"
+    session = command("session", "agent:session", "drive a sandbox's agent without a terminal")
+    session.add_argument("name", metavar="NAME")
+    session.add_argument("verb", choices=("list", "prompt", "resume", "continue"))
+    session.add_argument("value", nargs="?", default="", metavar="TEXT|ID", help="the prompt, or the session's id")
     for name, about in (
         ("attach", "open the interactive terminal"),
         ("stop", "stop a sandbox"),

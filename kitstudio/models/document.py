@@ -190,6 +190,10 @@ class Positions(Mapping[str, Position]):
         node = self._nodes[path]
         return Position(node.line, node.column)
 
+    def node(self, path: str) -> Node:
+        """The element itself."""
+        return self._nodes[path]
+
     def __contains__(self, path: object) -> bool:
         return path in self._nodes
 

@@ -43,6 +43,9 @@ REFERENCE = re.compile(
     r"^(?:oci:\S+|demo/\S+|[./~]\S*|\S+\.ya?ml|[^\s/]+\.[^\s/]+/\S+|localhost(?::\d+)?/\S+|\S+@sha256:\S+)$"
 )
 
+LOCAL_PATH = re.compile(r"^(?:[./~]\S*|\S+\.(?:ya?ml|dockerfile))$")
+"""A folder or file of this computer, which can be edited."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -82,12 +85,13 @@ class CommandSearch(QObject):
         open_kit: Callable[[str], None],
         add_to_set: Callable[[str], None],
         window: QWidget,
+        edit_kit: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__(window)
         self._field = field
         self._catalog = catalog
         self._commands = commands
-        self._open_kit, self._add_to_set = open_kit, add_to_set
+        self._open_kit, self._add_to_set, self._edit_kit = open_kit, add_to_set, edit_kit
         self.with_kits = True
         self._model = _OfferModel(self)
         self._window = window
@@ -178,6 +182,8 @@ class CommandSearch(QObject):
             shown = visible(text)
             found.append(Offer(tr("Add to set"), shown, "plus", partial(self._add_to_set, text)))
             found.append(Offer(tr("Open its page"), shown, "catalog", partial(self._open_kit, text)))
+            if self._edit_kit is not None and LOCAL_PATH.match(text):
+                found.append(Offer(tr("Edit its descriptor"), shown, "file", partial(self._edit_kit, text)))
         if text and self.with_kits:
             for card in self._catalog.search(text)[:KITS_SHOWN]:
                 act = partial(self._open_kit, card.reference)

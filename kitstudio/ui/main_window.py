@@ -19,6 +19,7 @@ from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import State
 from kitstudio.services.app import Studio
 from kitstudio.ui.command_search import Command, CommandSearch
+from kitstudio.ui.editor.editors import Editors
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.footer import ErrorDialog, Footer
 from kitstudio.ui.navigator import Navigator, PageName
@@ -71,7 +72,9 @@ class MainWindow(QMainWindow):
             self.navigator.open_kit.emit,
             self.navigator.add_to_set.emit,
             self,
+            self.navigator.edit_kit.emit,
         )
+        self.editors = Editors(theme, self)
         self.focus_ring = FocusRing(theme, self)
         self._connect()
         self._page(self._first_page())
@@ -134,6 +137,9 @@ class MainWindow(QMainWindow):
             self.studio.settings.set(STATE + key, text)
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if not self.editors.close(self.close):
+            event.ignore()
+            return
         try:
             self.keep_state()
         except KitStudioError as error:
@@ -153,6 +159,8 @@ class MainWindow(QMainWindow):
         self.navigator.show_request.connect(lambda _: self.go(PageName.APPROVALS))
         self.navigator.show_sandbox.connect(lambda _: self.go(PageName.SANDBOXES))
         self.navigator.add_to_set.connect(self._added)
+        self.navigator.edit_kit.connect(lambda path: self.editors.open(path) if path else self.editors.ask())
+        self.editors.failed.connect(self.tell_error)
         self.rail.dropped.connect(self.navigator.add_to_set.emit)
         header = self.header
         header.undo.clicked.connect(self._undo.undo)
@@ -259,6 +267,13 @@ class MainWindow(QMainWindow):
                 "help demo",
             ),
             *moves,
+            Command(
+                tr("Edit a Kit’s descriptor…"),
+                tr("Findings, suggestions and what it would ask for, while you write"),
+                "file",
+                lambda: self.navigator.edit_kit.emit(""),
+                "open folder lint editor yaml dockerfile",
+            ),
             Command(tr("Use the light theme"), tr("Appearance"), "sun", lambda: self._choose_theme(Mode.LIGHT)),
             Command(tr("Use the dark theme"), tr("Appearance"), "eye", lambda: self._choose_theme(Mode.DARK)),
             Command(tr("Follow the system’s theme"), tr("Appearance"), "eye", lambda: self._choose_theme(Mode.SYSTEM)),

@@ -23,7 +23,7 @@ class Navigator(QObject):
     """Emit to ask; the main window and the pages listen.
 
     ``add_to_set(reference)`` · ``open_kit(reference)`` · ``open_set(path)`` · ``show_request(Request)`` ·
-    ``show_sandbox(name)`` · ``go(page)``.
+    ``show_sandbox(name)`` · ``edit_kit(path)``, empty asks for a file · ``go(page)``.
     """
 
     add_to_set = Signal(str)
@@ -31,6 +31,7 @@ class Navigator(QObject):
     open_set = Signal(str)
     show_request = Signal(object)
     show_sandbox = Signal(str)
+    edit_kit = Signal(str)
     go = Signal(str)
 
     def request(self, request: Request) -> None:

@@ -49,3 +49,13 @@ def test_the_bundle_holds_checks_and_no_secret(
     report = json.loads(text)
     assert report["checks"] and report["sandboxes"] == ["running"]
     assert "hunter2" not in text and "hunter3" not in text
+
+
+def test_edit_without_a_display_names_the_command_that_needs_none(
+    kitstudio: Kitstudio, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    answer = kitstudio("edit", str(tmp_path))
+    assert answer.code == 1
+    assert "kitstudio validate" in answer.err
