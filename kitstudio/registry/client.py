@@ -41,10 +41,14 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
         self.known = session
         self.http = HttpSession(session.network)
         self._repository, self._push, self._where, self._stop = "", False, session.registry, Stop()
+        self._also = ""
 
-    def begin(self, stop: Stop, repository: str = "", where: str = "", *, push: bool = False) -> None:
-        """The requests that follow are about this repository, for this caller."""
-        self._stop, self._repository, self._push = stop, repository, push
+    def begin(
+        self, stop: Stop, repository: str = "", where: str = "", *, push: bool = False, also_from: str = ""
+    ) -> None:
+        """The requests that follow are about this repository, for this caller. ``also_from``: another repository they
+        read from, so that a token must cover both."""
+        self._stop, self._repository, self._push, self._also = stop, repository, push, also_from
         self._where = where or (f"{self.known.registry}/{repository}" if repository else self.known.registry)
 
     def url(self, kind: str, target: str = "") -> str:
@@ -141,7 +145,7 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
         self.known.check_limit(self._where)
         while True:
             self._stop.check()
-            sent = self.known.authorization(self._repository, self._push) if self._ours(url) else ""
+            sent = self.known.authorization(self._asker, self._push) if self._ours(url) else ""
             try:
                 response = self._send(url, method, data, headers, json, stream, sent)
             except (requests.exceptions.RequestException, ValueError) as error:
@@ -159,13 +163,13 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
                     continue
                 return response
             if response.status_code == 401 and sent:
-                self.known.forget(self._repository, self._push, sent)
+                self.known.forget(self._asker, self._push, sent)
             given_up = dropped or answered or self.known.typed
             if sent and response.status_code in (400, 401) and not given_up:
                 # Some registries answer a token that has run out without saying what they want instead.
                 dropped = True
                 response.close()
-                self.known.forget(self._repository, self._push, sent)
+                self.known.forget(self._asker, self._push, sent)
                 _rewind(data)
                 continue
             if repeatable and attempt < RETRIES and self._worth_repeating(response):
@@ -216,8 +220,8 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
     def _answer(self, challenges: tuple[Challenge, ...], sent: str) -> bool:
         """Answer a challenge; True when there is something new to say."""
         known = self.known
-        known.forget(self._repository, self._push, sent)
-        newer = known.authorization(self._repository, self._push)
+        known.forget(self._asker, self._push, sent)
+        newer = known.authorization(self._asker, self._push)
         if newer:
             return True
         credential = known.credential(self._repository)
@@ -226,16 +230,22 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
             token, seconds = fetch_token(
                 self.http, known, bearer, credential, self._scope(), self.root(), self._where, self.read
             )
-            known.remember(self._repository, self._push, f"Bearer {token}", seconds)
+            known.remember(self._asker, self._push, f"Bearer {token}", seconds)
             return True
         if credential is not None and any(c.scheme == "basic" for c in challenges):
-            known.remember(self._repository, self._push, credential.basic(), 3600.0)
+            known.remember(self._asker, self._push, credential.basic(), 3600.0)
             return True
         return False
 
+    @property
+    def _asker(self) -> str:
+        """Under what an authorization is kept: one that covers two repositories counts for nothing else."""
+        return f"{self._repository} {self._also}" if self._also else self._repository
+
     def _scope(self) -> str:
         action = "pull,push" if self._push else "pull"
-        return f"repository:{self._repository}:{action}" if self._repository else ""
+        scope = f"repository:{self._repository}:{action}" if self._repository else ""
+        return f"{scope} repository:{self._also}:pull" if self._also else scope
 
 
 def _is_transient(error: Exception) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 from kitstudio.registry.artifact import Reader, read_artifact
 from kitstudio.registry.attached import Attachment, attached_by_referrers, referrers_tag
@@ -24,9 +24,10 @@ from kitstudio.registry.manifest import ACCEPTED, MAX_METADATA, OCI_INDEX, parse
 from kitstudio.registry.memory import Memory, RunMemory, Seen, mark_of, unless
 from kitstudio.registry.reference import Reference, RegistryError, is_digest, is_tag
 from kitstudio.registry.session import Clock, Session
-from kitstudio.registry.source import Artifact, Layer, Manifest, NotFound, Offline, Platform
+from kitstudio.registry.source import Artifact, Layer, Manifest, NotFound, Offline, Platform, SignInRequired
 from kitstudio.registry.threads import Stop, on_host
-from kitstudio.registry.transport import DIRECT, Network
+from kitstudio.registry.transport import DIRECT, Network, origin
+from kitstudio.registry.upload import Outgoing
 
 DEFAULT_TAG = "latest"
 ACCEPT = {"Accept": ", ".join(ACCEPTED)}
@@ -100,14 +101,35 @@ class RegistrySource:
         for repository in never:
             yield repository
 
+    def asks(self, host: str) -> bool:
+        """Whether requests of this source go to ``host``, itself or as a mirror."""
+        return host in (session.registry for session in (self._session, *self._mirrors))
+
     def renew(self) -> None:
         """After a sign-in or sign-out: what was known of the former asker (tokens, limits) no longer counts."""
         for session in (self._session, *self._mirrors):
             session.renew()
 
-    async def push_blob(self, reference: Reference, blob: Layer, path: Path) -> None:
-        """Upload a blob unless the repository has it."""
-        await on_host(self.registry, self._push_blob, reference, blob, path)
+    async def has_blob(self, reference: Reference, blob: Layer) -> bool:
+        """Whether the repository has a blob already."""
+        return await on_host(self.registry, self._has_blob, reference, blob)
+
+    async def mount_blob(self, reference: Reference, blob: Layer, repository: str) -> bool:
+        """Let the repository share a blob of another one of this registry; False where the registry will not.
+
+        A refusal is no fault: registries may ignore the request, forbid it, or not know it.
+        """
+        return await on_host(self.registry, self._mount_blob, reference, blob, repository)
+
+    async def push_blob(
+        self, reference: Reference, blob: Layer, path: Path, sent: Callable[[int], None] | None = None
+    ) -> None:
+        """Upload a blob unless the repository has it. ``sent`` is told bytes as they go out, from another thread."""
+        await on_host(self.registry, self._push_blob, reference, blob, path, sent)
+
+    async def fetch_again(self, reference: Reference) -> bytes | None:
+        """What the registry itself now has under ``reference``, whatever is kept here; None where it has nothing."""
+        return await on_host(self.registry, self._fetch_again, reference)
 
     async def push_manifest(self, reference: Reference, manifest: Manifest) -> None:
         """Put a manifest's own bytes under ``reference`` (its tag, or its digest where it has none)."""
@@ -251,24 +273,79 @@ class RegistrySource:
 
         return self._nearest(stop, reference.repository, where, fetch)
 
-    def _push_blob(self, stop: Stop, reference: Reference, blob: Layer, path: Path) -> None:
+    def _has_blob(self, stop: Stop, reference: Reference, blob: Layer) -> bool:
+        where = f"{reference.name}@{blob.digest}"
+        self._online(where)
+        return self._is_there(self._begin(stop, reference.repository, where, push=True), blob)
+
+    def _is_there(self, client: Client, blob: Layer) -> bool:
+        with client.do_request(client.url("blob", blob.digest), "HEAD", stream=True) as present:
+            if present.status_code in (401, 403, 429):
+                client.succeed(present)
+            return present.ok
+
+    def _mount_blob(self, stop: Stop, reference: Reference, blob: Layer, repository: str) -> bool:
+        where = f"{reference.name}@{blob.digest}"
+        self._online(where)
+        client = self._client(self._session)
+        client.begin(stop, reference.repository, where, push=True, also_from=repository)
+        query = urlencode({"mount": blob.digest, "from": repository})
+        headers = {"Content-Length": "0"}
+        try:
+            answer = client.do_request(f"{client.url('upload')}?{query}", "POST", headers=headers, stream=True)
+        except SignInRequired:
+            # The token service gives nothing for both repositories; an upload asks for one of them.
+            return False
+        with answer:
+            if answer.status_code == 429:
+                client.succeed(answer)
+            if answer.status_code == 202 and (location := urljoin(answer.url, answer.headers.get("Location", ""))):
+                self._abandon(client, location)
+            return answer.status_code == 201
+
+    def _abandon(self, client: Client, location: str) -> None:
+        """End an upload the registry began in place of sharing; what is left of it is the registry's to clear."""
+        if origin(location) != origin(client.root()):
+            return
+        try:
+            client.do_request(location, "DELETE", stream=True).close()
+        except RegistryError:
+            # Not needed for the result: unfinished uploads run out on their own.
+            return
+
+    def _push_blob(
+        self, stop: Stop, reference: Reference, blob: Layer, path: Path, sent: Callable[[int], None] | None
+    ) -> None:
         where = f"{reference.name}@{blob.digest}"
         self._online(where)
         client = self._begin(stop, reference.repository, where, push=True)
-        with client.do_request(client.url("blob", blob.digest), "HEAD", stream=True) as present:
-            if present.ok:
-                return
+        if self._is_there(client, blob):
+            return
         begun = client.do_request(client.url("upload"), "POST", headers={"Content-Length": "0"}, stream=True)
         with client.succeed(begun) as start:
             location = urljoin(start.url, start.headers.get("Location", ""))
         if not start.headers.get("Location"):
             raise RegistryError(f"{self.registry} does not say where to upload.", where=where)
+        if origin(location)[0] != "https" and origin(client.root())[0] == "https":
+            raise RegistryError(
+                f"{self.registry} wants the upload sent unencrypted to {origin(location)[1]}; we do not.",
+                where=where,
+                remedy="Ask whoever runs the registry.",
+            )
         joint = "&" if "?" in location else "?"
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(blob.size)}
         with path.open("rb") as file:
-            data = file if blob.size else b""
-            target = f"{location}{joint}digest={blob.digest}"
+            data = Outgoing(file, blob.size, stop, sent or _unheard) if blob.size else b""
+            target = f"{location}{joint}{urlencode({'digest': blob.digest}, safe=':')}"
             client.succeed(client.do_request(target, "PUT", data=data, headers=headers, stream=True)).close()
+
+    def _fetch_again(self, stop: Stop, reference: Reference) -> bytes | None:
+        self._online(str(reference))
+        client = self._begin(stop, reference.repository, str(reference), push=True)
+        try:
+            return client.read(client.get(client.url("manifest", _target(reference)), ACCEPT), MAX_METADATA)
+        except NotFound:
+            return None
 
     def _push_manifest(self, stop: Stop, reference: Reference, manifest: Manifest) -> None:
         self._online(str(reference))
@@ -282,6 +359,10 @@ class RegistrySource:
             raise RegistryError(
                 f"{self.registry} stored something else than was sent ({stated[:19]}…).", where=str(reference)
             )
+
+
+def _unheard(count: int) -> None:
+    """Progress nobody asked for."""
 
 
 def _target(reference: Reference) -> str:
