@@ -43,6 +43,7 @@ class ProblemList(QListView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setLayoutMode(QListView.LayoutMode.Batched)
         self.setResizeMode(QListView.ResizeMode.Adjust)
         self.clicked.connect(self._choose)
         theme.changed.connect(self.scheduleDelayedItemsLayout)

@@ -39,6 +39,7 @@ class SurfacePane(QWidget):
         self._band = holder(row(self.counts, None, margins=(16, 9, 16, 4)))
         self.list = PermissionList(theme, ListLook(banded=True, padding=16))
         self.list.setObjectName("editorPermissions")
+        self.list.setLayoutMode(PermissionList.LayoutMode.Batched)
         self.list.chosen.connect(self._chosen)
         self.inside = InsidePanel(theme)
         self._unread = StateView(

@@ -35,6 +35,8 @@ from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.text import tr, visible
 
 INDENT: Final = 2
+PROMPT: Final = 200_000
+"""Characters of a text in which suggestions come unasked: in a longer one they would hold up the keys."""
 INK_OF = {Severity.ERROR: Token.CRITICAL, Severity.WARNING: Token.SERIOUS, Severity.NOTE: Token.NOTICE}
 ICON_OF = {Severity.ERROR: "critical", Severity.WARNING: "serious", Severity.NOTE: "notice"}
 _OTHER_BREAKS: Final = re.compile("\r\n|[\r\x85\u2028\u2029]")
@@ -129,7 +131,8 @@ class TextEdit(QPlainTextEdit):
     def suggest(self, *, asked: bool) -> None:
         """Offer what fits at the cursor. ``asked``: by Ctrl+Space; else only what helps while typing."""
         cursor = self.textCursor()
-        if cursor.hasSelection() or self.isReadOnly():
+        too_long = not asked and self.document().characterCount() > PROMPT
+        if cursor.hasSelection() or self.isReadOnly() or too_long:
             self.popup.hide()
             return
         text = self.text()
