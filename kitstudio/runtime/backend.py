@@ -85,6 +85,7 @@ class LaunchOptions:
     ``workspace``: host folder shown at the image's working directory, None for none. ``env``: runtime overrides
     (§6.1), already part of the approved effective form. ``private_names``: names the person lets reach private
     addresses (Settings), each with its address or ``""`` for whatever it resolves to; a name still needs its entry.
+    ``git_name`` and ``git_email``: the person's identity for Kits that ask for it; both or none.
     """
 
     name: str
@@ -94,6 +95,8 @@ class LaunchOptions:
     env: Mapping[str, str] = field(default_factory=dict)
     accel: str = ""
     private_names: Mapping[str, str] = field(default_factory=dict)
+    git_name: str = ""
+    git_email: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +245,9 @@ class Backend(Protocol):
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         """A PTY; an empty command means the interactive launch argv (§8)."""
+
+    async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
+        """The command behind a verb of ``agent-sessions@1`` (prompt, resume, continue, list), for ``execute``."""
 
     async def hooks(self, name: str) -> tuple[HookRun, ...]: ...
 

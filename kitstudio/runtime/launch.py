@@ -8,6 +8,9 @@ from pathlib import Path
 
 from kitstudio.runtime.assemble import Contract
 from kitstudio.runtime.capabilities.agent_context import Profile
+from kitstudio.runtime.capabilities.agent_sessions import AgentSessions
+from kitstudio.runtime.capabilities.agent_skills import Exposure
+from kitstudio.runtime.capabilities.git_identity import GitIdentity
 from kitstudio.runtime.capabilities.lifecycle import Lifecycle
 from kitstudio.runtime.policy import RuleText
 
@@ -44,6 +47,7 @@ class LaunchPlan:
     """``launch.json``. ``layers``: squashfs files, lowest first. ``hosts``: names with a settled address.
 
     ``private_names``: names the person let reach private addresses. ``secrets``: values never written elsewhere.
+    ``identity``: the pair chosen at create, kept for the sandbox's life.
     """
 
     name: str
@@ -60,6 +64,9 @@ class LaunchPlan:
     private_names: frozenset[str] = field(default_factory=frozenset)
     secrets: tuple[str, ...] = field(default=(), repr=False)
     options: StatedOptions = field(default_factory=StatedOptions)
+    identity: GitIdentity | None = None
+    skills: tuple[Exposure, ...] = ()
+    sessions: AgentSessions = field(default_factory=AgentSessions)
 
     def hide(self, text: str) -> str:
         """``text`` without the values of secret inputs: for records, logs and messages."""

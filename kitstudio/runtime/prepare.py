@@ -17,9 +17,12 @@ from kitstudio.runtime.assemble import AssembledKit, Contract, assemble, show
 from kitstudio.runtime.backend import ImageProvider, KitImage, LaunchOptions, LaunchPhase, SandboxError
 from kitstudio.runtime.capabilities import CLAIMED, unclaimed
 from kitstudio.runtime.capabilities.agent_context import Profile, plan_profile
+from kitstudio.runtime.capabilities.agent_sessions import plan_sessions
+from kitstudio.runtime.capabilities.agent_skills import plan_skills
+from kitstudio.runtime.capabilities.git_identity import plan_identity
 from kitstudio.runtime.capabilities.lifecycle import plan_lifecycle
 from kitstudio.runtime.capabilities.resources import Host, Size, size_machine
-from kitstudio.runtime.inventory import Inventory
+from kitstudio.runtime.inventory import EntryType, Inventory
 from kitstudio.runtime.launch import LaunchPlan, StatedOptions, hide
 from kitstudio.runtime.layers import ConvertedLayer, LayerCache
 from kitstudio.runtime.policy import build_policy, policy_rules
@@ -74,6 +77,7 @@ async def prepare(
     )  # fmt: skip
     await asyncio.to_thread(_check_workspace, options.workspace)
     lifecycle = plan_lifecycle(approved)
+    identity, without_identity = plan_identity(approved.effective, options.git_name, options.git_email)
     policy = build_policy(approved, frozenset(options.private_names))
     kits, converted = await _fetch(approved, images, layers, tell)
     tell(LaunchPhase.COMPOSE, "", None)
@@ -88,6 +92,7 @@ async def prepare(
     added = await workdir_layer(contract, stack, layers, [layer.inventory for layer in converted])
     profile = plan_profile(approved, contract.workdir)
     _check_bodies(profile, stack)
+    skills, without_skills = plan_skills(approved.effective, lambda path: _is_file(stack, path))
     plan = LaunchPlan(
         name=options.name,
         layers=tuple(layer.path for layer in (*converted, *((added,) if added else ()))),
@@ -103,8 +108,11 @@ async def prepare(
         private_names=frozenset(options.private_names),
         secrets=approved.secrets,
         options=StatedOptions(options.memory, options.cpus, options.accel, dict(options.env)),
+        identity=identity,
+        skills=skills,
+        sessions=plan_sessions(approved.effective),
     )
-    return Prepared(plan, _skipped(approved, size, profile, contract))
+    return Prepared(plan, (*_skipped(approved, size, profile, contract), *without_identity, *without_skills))
 
 
 def effective_yaml(approved: ApprovedLock) -> str:
@@ -118,7 +126,15 @@ def options_of(plan: LaunchPlan) -> LaunchOptions:
     """The options a plan was made from, for making it again."""
     stated = plan.options
     return LaunchOptions(
-        plan.name, plan.workspace, stated.memory, stated.cpus, stated.env, stated.accel, private_names=plan.hosts
+        plan.name,
+        plan.workspace,
+        stated.memory,
+        stated.cpus,
+        stated.env,
+        stated.accel,
+        private_names=plan.hosts,
+        git_name=plan.identity.name if plan.identity else "",
+        git_email=plan.identity.email if plan.identity else "",
     )
 
 
@@ -192,6 +208,11 @@ def _check_bodies(profile: Profile, stack: Sequence[Inventory]) -> None:
                 where=body.kit,
                 remedy="Its publisher must publish it again.",
             )
+
+
+def _is_file(stack: Sequence[Inventory], path: str) -> bool:
+    found = show(stack, path)
+    return found is not None and found.type in (EntryType.FILE, EntryType.HARDLINK)
 
 
 def _skipped(approved: ApprovedLock, size: Size, profile: Profile, contract: Contract) -> tuple[str, ...]:

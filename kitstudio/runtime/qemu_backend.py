@@ -29,6 +29,7 @@ from kitstudio.runtime.backend import (
     Terminal,
 )
 from kitstudio.runtime.capabilities import CLAIMED
+from kitstudio.runtime.capabilities.agent_sessions import Verb, session_argv
 from kitstudio.runtime.codec import to_json
 from kitstudio.runtime.guest.image import find_guest_image
 from kitstudio.runtime.launch import LaunchPlan, Origin
@@ -242,6 +243,12 @@ class QemuBackend:
         return await sessions.SocketTerminal.open(
             self._folder(name).path, command, columns=columns, rows=rows, user=user
         )
+
+    async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
+        """The command behind a verb of agent-sessions@1, built on the headless launch argv (§8)."""
+        plan = await asyncio.to_thread(state.read_json, LaunchPlan, self._folder(name).launch)
+        launch = plan.contract.argv(plan.lifecycle.interactive, terminal=False)
+        return session_argv(plan.sessions, launch, Verb(verb), value)
 
     async def hooks(self, name: str) -> tuple[HookRun, ...]:
         """Hook runs since create, oldest first."""

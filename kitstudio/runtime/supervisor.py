@@ -31,6 +31,7 @@ from kitstudio.runtime.control import Channel
 from kitstudio.runtime.guest.image import find_guest_image
 from kitstudio.runtime.launch import LaunchPlan
 from kitstudio.runtime.lifecycle import HookLog, run_hook, write_profile, write_start_files
+from kitstudio.runtime.presence import expose_skills, set_identity
 from kitstudio.runtime.policy import Phase, read_policy
 from kitstudio.runtime.proxy.dial import resolver_with
 from kitstudio.runtime.proxy.log import DecisionLog
@@ -247,6 +248,9 @@ class Supervisor:
         await tell(LaunchPhase.BOOT, f"{plan.accel}, {plan.memory} MiB, {plan.cpus} CPU")
         session = await self._boot()
         await write_start_files(session, plan)
+        await set_identity(session, plan)
+        left_out = await expose_skills(session, plan)
+        self._note(skipped=tuple(dict.fromkeys((*self._record.skipped, *left_out))))
         if first:
             install = plan.lifecycle.install
             await tell(LaunchPhase.INSTALL, "" if install else "none declared")

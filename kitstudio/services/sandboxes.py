@@ -48,7 +48,8 @@ class Launch:
 class Sandboxes:
     """State of the sandboxes page. ``changed`` publishes the name of what changed (empty: the list).
 
-    ``reapprove`` finds the approved lock of a sandbox again (by the lock's SHA-256), for recreate.
+    ``reapprove`` finds the approved lock of a sandbox again (by the lock's SHA-256), for recreate. ``settled`` adds to
+    the options of a new sandbox what the settings say.
     """
 
     def __init__(
@@ -57,12 +58,14 @@ class Sandboxes:
         images: ImageProvider,
         jobs: Jobs,
         reapprove: Callable[[str], Awaitable[ApprovedLock]],
+        settled: Callable[[LaunchOptions], LaunchOptions] = lambda options: options,
     ) -> None:
         self.changed: Topic[str] = Topic()
         self._backend = backend
         self._images = images
         self._jobs = jobs
         self._reapprove = reapprove
+        self._settled = settled
         self._known: tuple[SandboxStatus, ...] = ()
         self._launches: dict[str, Launch] = {}
 
@@ -104,7 +107,7 @@ class Sandboxes:
         """Create and start as a job; its result is a ``SandboxStatus``. Cancel leaves nothing but cached layers."""
 
         async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
-            return await self._backend.create(approved, options, self._images, progress)
+            return await self._backend.create(approved, self._settled(options), self._images, progress)
 
         return self._progressing(Launch(options.name, lock=approved.lock), work)
 
@@ -150,6 +153,10 @@ class Sandboxes:
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int) -> Terminal:
         """A PTY; an empty command means the interactive launch argv (§8)."""
         return await self._backend.terminal(name, command, columns=columns, rows=rows)
+
+    async def agent_session(self, name: str, verb: str, value: str = "") -> ExecResult:
+        """Drive the agent without a terminal (agent-sessions@1): prompt, resume, continue or list, to its end."""
+        return await self._backend.execute(name, await self._backend.session_command(name, verb, value))
 
     async def hooks(self, name: str) -> tuple[HookRun, ...]:
         """Lifecycle hooks that ran."""

@@ -48,6 +48,22 @@ def test_launch_hands_over_what_was_asked(kitstudio: Kitstudio, backend: FakeBac
     assert approved.environment["A"] == "b=c" and dict(options.env) == {"A": "b=c"}
 
 
+def test_a_new_sandbox_gets_the_git_identity_of_the_settings(kitstudio: Kitstudio, backend: FakeBackend) -> None:
+    kitstudio("settings", "set", "git.name", "Ada")
+    kitstudio("settings", "set", "git.email", "ada@acme.example")
+    assert kitstudio("launch", BASE, "--name", "x", "--yes", "--detach").code == 0
+    assert (backend.created[0][1].git_name, backend.created[0][1].git_email) == ("Ada", "ada@acme.example")
+
+
+def test_session_drives_the_agent_by_what_its_kits_state(kitstudio: Kitstudio, team: str) -> None:
+    assert kitstudio("session", team, "prompt", "fix it; now").out == "agent -p fix it; now"
+    assert kitstudio("session", team, "list", "--json").document == {"sessions": ["agent-ls"]}
+    answer = kitstudio("session", team, "continue")
+    assert answer.code == 1 and "states no way to continue the last session" in answer.err
+    assert kitstudio("session", team, "prompt").code == 64
+    assert kitstudio("session", team, "list", "x").code == 64
+
+
 def test_a_failed_launch_is_one_clear_error(kitstudio: Kitstudio, backend: FakeBackend) -> None:
     backend.fail = SandboxError("The disk is full.", where="convert", remedy="Free some space.")
     answer = kitstudio("launch", BASE, "--detach", "--json")

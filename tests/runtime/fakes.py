@@ -58,6 +58,7 @@ class FakeGuest:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {"/etc/passwd": b"agent:x:1000:1000::/home/agent:\ndb:x:70:70::/srv:\n"}
         self.modes: dict[str, tuple[int, int, int]] = {}
+        self.links: dict[str, str] = {}
         self.ran: list[tuple[tuple[str, ...], Identity, Mapping[str, str], str]] = []
         self.answer: Callable[[tuple[str, ...]], ExecResult] = lambda argv: ExecResult(0, b"", b"")
         self.hold: dict[str, asyncio.Event] = {}
@@ -95,6 +96,10 @@ class FakeGuest:
     async def write_file(self, path: str, content: bytes, *, uid: int = 0, gid: int = 0, mode: int = 0o644) -> None:
         self.files[path] = content
         self.modes[path] = (uid, gid, mode)
+
+    async def link(self, path: str, target: str, *, uid: int = 0, gid: int = 0) -> bool:
+        self.links.setdefault(path, target)
+        return path not in self.files and self.links[path] == target
 
     async def read_file(self, path: str, limit: int = 1 << 20) -> bytes | None:
         found = self.files.get(path)

@@ -2,124 +2,21 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kitstudio.models.descriptor import Capability, JsonValue
-from kitstudio.runtime import state
-from kitstudio.runtime.backend import LaunchOptions, LaunchPhase, Progress, SandboxError, State
-from kitstudio.runtime.guest.image import find_guest_image
+from kitstudio.runtime.backend import LaunchPhase, SandboxError, State
 from kitstudio.runtime.qemu_backend import QemuBackend
-from kitstudio.runtime.state import SandboxFolder
-from tests.runtime.busybox_kits import FOLDER, Entry, Shelf, floor
+from tests.runtime.bench import BASE, MIXIN, Bench, bench, emulated, processes_of, vm
 from tests.runtime.runtime_sets import capability
 
-
-def _unable() -> str:
-    try:
-        find_guest_image()
-    except SandboxError as error:
-        return str(error)
-    return "" if shutil.which("qemu-system-x86_64") else "QEMU is not installed"
-
-
-pytestmark = [pytest.mark.vm, pytest.mark.skipif(bool(_unable()), reason=_unable() or "-")]
-
-BASE, MIXIN = "kits.test/base:1.0.0", "kits.test/tool:2.0.0"
-
-
-class Bench:
-    """A backend over a fresh home, the Kits, a web server on the host's loopback."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.backend = QemuBackend(home, _CACHE or home / "cache", probe=_emulated)
-        self.shelf = Shelf(home / "kits")
-        self.steps: list[Progress] = []
-        self.asked: list[str] = []
-        self.port = 0
-
-    def kits(self, *workload: Capability, mixin: tuple[Capability, ...] = (), **config: Any) -> None:
-        settings: dict[str, Any] = {"user": "agent", "workdir": "/work", "env": ("PATH=/bin", "COLOUR=red")} | config
-        settings.setdefault("cmd", ("/bin/sh",))
-        self.shelf.add(BASE, "workload", floor(), *workload, **settings)
-        staged = "usr/share/sandbox/kit/tool"
-        files = {"opt": FOLDER, "opt/tool": Entry(b"#!/bin/sh\necho tool\n", 0o755)} | {
-            f"{staged}/notes.md": Entry(b"Use tool.\n")
-        }
-        self.shelf.add(MIXIN, "mixin", files, *mixin, env=("PATH=/opt",))
-
-    async def create(self, name: str = "box", **options: Any) -> Any:
-        names = {"pkgs.test": "127.0.0.1", "run.test": "127.0.0.1", "other.test": "127.0.0.1"}
-        return await self.backend.create(
-            self.shelf.approved(),
-            LaunchOptions(name, memory=256, private_names=names, **options),
-            self.shelf,
-            self.steps.append,
-        )
-
-    async def sh(self, script: str, name: str = "box", **more: Any) -> str:
-        result = await self.backend.execute(name, ["sh", "-c", script], timeout=60, **more)
-        return (result.stdout + result.stderr).decode()
-
-    def record(self, name: str = "box") -> state.Record:
-        return SandboxFolder(self.home / "sandboxes" / name).read()
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.asked.append((await reader.readline()).decode().strip())
-        while (await reader.readline()).strip():
-            pass
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
-        await writer.drain()
-        writer.close()
-
-
-async def _emulated() -> tuple[str, str]:
-    return "tcg", "the tests ask for software emulation"
-
-
-_CACHE: Path | None = None
-
-
-@pytest.fixture(scope="module", autouse=True)
-def shared_layers(tmp_path_factory: pytest.TempPathFactory) -> None:
-    global _CACHE
-    _CACHE = tmp_path_factory.mktemp("cache")
-
-
-@asynccontextmanager
-async def bench(home: Path) -> AsyncIterator[Bench]:
-    made = Bench(home)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.port = server.sockets[0].getsockname()[1]
-    async with server:
-        try:
-            yield made
-        finally:
-            for status in await made.backend.list():
-                await made.backend.remove(status.name)
-    assert list((home / "sandboxes").iterdir()) == []
-    assert processes_of(home) == []
-
-
-def processes_of(home: Path) -> list[str]:
-    """Command lines of living processes that name this home."""
-    found: list[str] = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if str(home) in line and int(path.name) != os.getpid() and state.identify(int(path.name)):
-            found.append(line)
-    return found
+pytestmark = vm
 
 
 def hooks(
@@ -314,7 +211,7 @@ async def test_two_sandboxes_share_neither_hosts_nor_ports_and_any_window_may_us
             allow: list[JsonValue] = [f"{host}:{b.port}"]
             b.kits(capability("network-policy@1", {"runtime": {"allow": allow}}))
             await b.create(name)
-        other = QemuBackend(tmp_path, tmp_path / "cache", probe=_emulated)
+        other = QemuBackend(tmp_path, tmp_path / "cache", probe=emulated)
         assert [(s.name, s.state) for s in await other.list()] == [("one", State.RUNNING), ("two", State.RUNNING)]
         b.backend = other
         for name, mine, theirs in (("one", "pkgs.test", "run.test"), ("two", "run.test", "pkgs.test")):

@@ -24,6 +24,7 @@ from kitstudio.runtime.backend import (
     State,
     Terminal,
 )
+from kitstudio.runtime.capabilities.agent_sessions import AgentSessions, Verb, session_argv
 from tests.builders import AMD64, descriptor, kit_image, layer, layout, network
 
 V2 = "application/vnd.docker.sandbox.kit.v2"
@@ -170,6 +171,11 @@ class FakeBackend:
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         raise SandboxError("No terminals here.")
+
+    async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
+        self._find(name)
+        stated = AgentSessions(prompt=("-p", "{{.Prompt}}"), list=("agent-ls",))
+        return session_argv(stated, ("agent",), Verb(verb), value)
 
     async def hooks(self, name: str) -> tuple[HookRun, ...]:
         return ()

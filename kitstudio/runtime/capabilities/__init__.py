@@ -9,8 +9,24 @@ LIFECYCLE = "com.docker.sandbox/lifecycle@1"
 RESOURCES = "com.docker.sandbox/resources@1"
 SBX = "com.docker.sandbox/sbx@1"
 AGENT_CONTEXT = "com.docker.sandbox/agent-context@1"
+AGENT_SESSIONS = "com.docker.sandbox/agent-sessions@1"
+AGENT_SKILLS = "com.docker.sandbox/agent-skills@1"
+AGENT_SKILL = "com.docker.sandbox/agent-skill@1"
+GIT_IDENTITY = "com.docker.sandbox/git-identity@1"
 
-CLAIMED: frozenset[str] = frozenset({NETWORK_POLICY, LIFECYCLE, RESOURCES, SBX, AGENT_CONTEXT})
+CLAIMED: frozenset[str] = frozenset(
+    {
+        NETWORK_POLICY,
+        LIFECYCLE,
+        RESOURCES,
+        SBX,
+        AGENT_CONTEXT,
+        AGENT_SESSIONS,
+        AGENT_SKILLS,
+        AGENT_SKILL,
+        GIT_IDENTITY,
+    }
+)
 """Types whose page this runtime fulfils; a required type outside is refused, an optional one skipped."""
 
 

@@ -93,6 +93,15 @@ class GuestSession:
         if result.status != 0:
             raise SandboxError(f"The file was not written: {_reason(result)}", where=path)
 
+    async def link(self, path: str, target: str, *, uid: int = 0, gid: int = 0) -> bool:
+        """A link at ``path`` to ``target``, missing folders made as in ``write_file``. False: something else is there,
+        and stays."""
+        request = _coded(path, target, str(uid), str(gid))
+        result = await self._call(f"link {base64.b64encode(request).decode()}", timeout=60)
+        if result.status not in (0, 5):
+            raise SandboxError(f"The link was not made: {_reason(result)}", where=path)
+        return result.status == 0
+
     async def read_file(self, path: str, limit: int = 1 << 20) -> bytes | None:
         """A file of the Kit's root, None where there is none; ``SandboxError`` beyond ``limit``."""
         request = _coded(path, str(limit))

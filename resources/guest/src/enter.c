@@ -3,6 +3,7 @@
  *   run BASE64 | run @NAME   a command in the Kit's root (NAME: a request stored by put)
  *   put NAME                 stores a long request from stdin
  *   write BASE64             stdin becomes a file of the Kit's root       (path, uid, gid, octal mode)
+ *   link BASE64              a link in the Kit's root                     (path, target, uid, gid)
  *   read BASE64              a file of the Kit's root to stdout           (path, limit)
  *   poweroff                 PID 1 ends the machine
  *
@@ -287,6 +288,34 @@ undo:
     failed("cannot write", path);
 }
 
+/* Status 5: something else lies there already. */
+static void make_link(struct fields fields)
+{
+    char *path = next(&fields), *target = next(&fields);
+    uid_t uid = (uid_t)next_number(&fields, 10);
+    gid_t gid = (gid_t)next_number(&fields, 10);
+    char there[4096];
+    char *slash = strrchr(path, '/');
+    if (*path != '/' || strlen(path) >= sizeof there || strlen(target) >= sizeof there || !slash[1])
+        broken("its path");
+    join_root();
+    if (slash != path) {
+        *slash = 0;
+        if (make_folders(path, 0755, uid, gid))
+            failed("cannot make the folder", path);
+        *slash = '/';
+    }
+    if (symlink(target, path) == 0) {
+        if (lchown(path, uid, gid))
+            failed("cannot give", path);
+        _exit(0);
+    }
+    if (errno != EEXIST)
+        failed("cannot link", path);
+    ssize_t size = readlink(path, there, sizeof there - 1);
+    _exit(size == (ssize_t)strlen(target) && !memcmp(there, target, (size_t)size) ? 0 : 5);
+}
+
 static void read_file(struct fields fields)
 {
     char *path = next(&fields);
@@ -334,6 +363,8 @@ int enter_main(int argc, char **argv)
         put(rest);
     else if (!strcmp(verb, "write"))
         write_file(decode(rest));
+    else if (!strcmp(verb, "link"))
+        make_link(decode(rest));
     else if (!strcmp(verb, "read"))
         read_file(decode(rest));
     else
