@@ -6,7 +6,7 @@ A source says how it reads a manifest and a metadata blob; the walk, its bounds 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kitstudio.models.annotations import DESCRIPTOR
 from kitstudio.registry.manifest import (
@@ -17,6 +17,7 @@ from kitstudio.registry.manifest import (
     classify,
     host_platform,
     is_runnable,
+    is_v2,
     parse_config,
     satisfies,
 )
@@ -38,15 +39,35 @@ MAX_MANIFESTS = 256
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How one source reads: a manifest by reference, and a blob of bounded size as bytes."""
+    """How one source reads: a manifest by reference, and a blob of bounded size as bytes (None: configs are left
+    unread)."""
 
     manifest: Callable[[Reference], Awaitable[Manifest]]
-    metadata: Callable[[Reference, Layer], Awaitable[bytes]]
+    metadata: Callable[[Reference, Layer], Awaitable[bytes]] | None = None
 
 
 async def read_artifact(reader: Reader, reference: Reference, platform: Platform | None = None) -> Artifact:
     """Resolve ``reference`` for ``platform`` (None: this machine's where offered, else the first), never a layer."""
+    return await _walk(reader, reference, platform, await reader.manifest(reference))
+
+
+async def glance(reader: Reader, reference: Reference) -> Artifact:
+    """What a card shows, from one manifest: a second one only where an index carries no descriptor, never the config.
+
+    ``platforms`` of a bare manifest are not known then. A Kit's page reads the artifact whole.
+    """
     top = await reader.manifest(reference)
+    text = top.annotations.get(DESCRIPTOR, "") if top.is_index else ""
+    if not text:
+        return await _walk(replace(reader, metadata=None), reference, None, top)
+    offered = tuple(dict.fromkeys(platform for platform, _ in top.platforms))
+    stated = (top.artifact_type, *(entry.artifact_type for entry in top.entries or ()))
+    kind = ArtifactKind.V2_KIT if any(map(is_v2, stated)) else ArtifactKind.KIT
+    shown = text if kind is ArtifactKind.KIT else ""
+    return Artifact(reference, top.digest, kind, top, top, None, shown, offered)
+
+
+async def _walk(reader: Reader, reference: Reference, platform: Platform | None, top: Manifest) -> Artifact:
     if not top.is_index:
         config = await _config(reader, top)
         if platform is not None and config is not None and not satisfies(config.platform, platform):
@@ -95,7 +116,7 @@ async def _runnable(reader: Reader, top: Manifest, reference: Reference) -> list
 
 
 async def _config(reader: Reader, manifest: Manifest) -> ImageConfig | None:
-    if manifest.config is None or classify(manifest, "") is not ArtifactKind.IMAGE:
+    if reader.metadata is None or manifest.config is None or classify(manifest, "") is not ArtifactKind.IMAGE:
         return None
     if manifest.config.size > MAX_METADATA:
         raise RegistryError("The image config is larger than 8 MiB.", where=str(manifest.reference))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -178,11 +178,14 @@ class HubCatalog:
 class HubSource:
     """Docker Hub as a source: what it lists comes from its catalog, what a Kit is from its registry.
 
-    ``namespace``: one namespace; empty: the Kits of verified publishers.
+    ``namespace``: one namespace; empty: everything its search shows, of verified publishers alone where ``verified``.
     """
 
-    def __init__(self, catalog: HubCatalog, registry: RegistrySource, namespace: str = "") -> None:
+    def __init__(
+        self, catalog: HubCatalog, registry: RegistrySource, namespace: str = "", *, verified: bool = True
+    ) -> None:
         self.namespace = namespace
+        self._verified = verified
         self._catalog = catalog
         self._registry = registry
         self._kits: dict[str, HubKit] = {}
@@ -192,9 +195,16 @@ class HubSource:
         if self.namespace:
             listing = await self._catalog.namespace(self.namespace)
         else:
-            listing = await self._catalog.search(verified=True)
+            listing = await self._catalog.search(verified=self._verified)
         self._kits = {kit.repository: kit for kit in listing.kits}
         return listing
+
+    async def search(self, query: str, most: int = PAGE) -> HubListing:
+        """What the Hub finds for ``query`` within this source: lists are cut short, a search reaches the rest."""
+        found = await self._catalog.search(query, verified=self._verified and not self.namespace, most=most)
+        if not self.namespace:
+            return found
+        return replace(found, kits=tuple(kit for kit in found.kits if kit.namespace == self.namespace))
 
     def about(self, repository: str) -> HubKit | None:
         """What the last listing said about a repository."""

@@ -108,6 +108,11 @@ class KitIndex:
         row = self._one("SELECT listed FROM sources WHERE source = ?", (source,))
         return None if row is None else max(0.0, self._now() - float(row[0]))
 
+    def listed_at(self, source: str) -> float:
+        """When a source was listed, in seconds since the epoch; 0 where it never was."""
+        row = self._one("SELECT listed FROM sources WHERE source = ?", (source,))
+        return 0.0 if row is None else float(row[0])
+
     def kits(self, source: str = "") -> tuple[SeenKit, ...]:
         """Everything kept of a source (of all where empty), by repository."""
         if source:

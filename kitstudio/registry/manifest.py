@@ -98,7 +98,7 @@ def parse_config(raw: bytes, where: str) -> ImageConfig:
 def classify(manifest: Manifest, descriptor_text: str) -> ArtifactKind:
     """A v3 Kit is a plain image with the descriptor annotation (§10); a v2 artifact says so in a type."""
     config_type = manifest.config.media_type if manifest.config else ""
-    if _is_v2(manifest.artifact_type) or _is_v2(config_type):
+    if is_v2(manifest.artifact_type) or is_v2(config_type):
         return ArtifactKind.V2_KIT
     if config_type not in (OCI_CONFIG, DOCKER_CONFIG) or manifest.artifact_type:
         return ArtifactKind.OTHER
@@ -135,7 +135,7 @@ def read_json(raw: bytes, where: str) -> Any:
         raise RegistryError("This is not JSON, so it is no image.", where=where, remedy=_NOT_A_MANIFEST) from error
 
 
-def _is_v2(media_type: str) -> bool:
+def is_v2(media_type: str) -> bool:
     return media_type.startswith(V2_ARTIFACT) and media_type[len(V2_ARTIFACT) :][:1] in ("", ".", "+")
 
 

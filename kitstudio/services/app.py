@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kitstudio.models.lock import ApprovedLock
-from kitstudio.runtime.backend import Backend
+from kitstudio.runtime.backend import Backend, LaunchOptions
 from kitstudio.runtime.capabilities import CLAIMED
 from kitstudio.services.approvals import Approvals
 from kitstudio.services.catalog import Catalog
@@ -20,6 +21,9 @@ from kitstudio.services.jobs import Jobs
 from kitstudio.services.places import Places
 from kitstudio.services.sandboxes import Sandboxes
 from kitstudio.services.settings import Settings
+
+if TYPE_CHECKING:
+    from kitstudio.registry.index import KitIndex
 
 CLOSE_SECONDS = 3.0
 
@@ -41,8 +45,7 @@ class Studio:
         self.options = options
         self.jobs = Jobs()
         self.settings = Settings(home.settings)
-        plain = (*options.plain_http, *self.settings.texts("registry.plain_http"))
-        self.places = Places(home, offline=options.offline, plain_http=plain)
+        self.places = Places(home, self.settings, offline=options.offline, plain_http=options.plain_http)
         self.catalog = Catalog(self.places, self.settings)
         self._backend = backend
         self._sandboxes: Sandboxes | None = None
@@ -58,8 +61,13 @@ class Studio:
                 from kitstudio.runtime.qemu_backend import QemuBackend
 
                 self._backend = QemuBackend(self.home.data, self.home.cache)
-            self._sandboxes = Sandboxes(self._backend, Images(self.places), self.jobs, self._reapprove)
+            self._sandboxes = Sandboxes(self._backend, Images(self.places), self.jobs, self._reapprove, self._settled)
         return self._sandboxes
+
+    @property
+    def kit_index(self) -> KitIndex:
+        """The index of Kits seen, opened on first use; its methods block (``registry.threads.in_thread``)."""
+        return self.places.index()
 
     async def load_runtime(self) -> None:
         """Read the runtime's modules in a thread, so that the first use of ``sandboxes`` does not wait for them."""
@@ -78,13 +86,18 @@ class Studio:
 
     async def close(self) -> None:
         """Cancel jobs, wait at most three seconds, leave running sandboxes to their supervisors."""
-        await asyncio.gather(self.jobs.close(CLOSE_SECONDS), self.composer.close())
+        await asyncio.gather(self.jobs.close(CLOSE_SECONDS), self.composer.close(), self.catalog.close())
+        self.places.close()
 
     async def _reapprove(self, lock_sha256: str) -> ApprovedLock:
         if (made := self.approvals.made(lock_sha256)) is not None:
             return made
         lock, document = self.approvals.granted(lock_sha256)
         return self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
+
+    def _settled(self, options: LaunchOptions) -> LaunchOptions:
+        """What the settings say of every new sandbox."""
+        return replace(options, git_name=self.settings.text("git.name"), git_email=self.settings.text("git.email"))
 
     def _claims(self) -> frozenset[str]:
         return CLAIMED if self._backend is None else self._backend.capabilities()

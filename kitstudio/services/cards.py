@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cmp_to_key
+from typing import TYPE_CHECKING
 
 from kitstudio.models import capabilities, changes, review, versions
 from kitstudio.models.decode import decode
@@ -19,6 +20,10 @@ from kitstudio.registry.source import Artifact, ArtifactKind
 from kitstudio.services.catalog_values import CardKind, KitCard, VersionRow
 from kitstudio.services.composition import is_local
 from kitstudio.services.readable import readable
+
+if TYPE_CHECKING:
+    from kitstudio.registry.hub_values import HubKit
+    from kitstudio.services.places import Place
 
 _TITLE = "org.opencontainers.image.title"
 _DESCRIPTION = "org.opencontainers.image.description"
@@ -45,11 +50,11 @@ class Reading:
         return None if self.document is None else self.document.descriptor
 
 
-def read(artifact: Artifact) -> Reading:
-    """Decode and validate the descriptor an artifact carries."""
-    where = str(artifact.reference)
+def read(artifact: Artifact, spelled: str = "") -> Reading:
+    """Decode and validate the descriptor an artifact carries. ``spelled``: the reference as a person knows it."""
+    where = spelled or str(artifact.reference)
     if artifact.kind is not ArtifactKind.KIT:
-        return Reading(problems=(not_a_kit(artifact),))
+        return Reading(problems=(not_a_kit(artifact, where),))
     try:
         published = decode(artifact.descriptor_text, name=where)
         document = readable(published.descriptor, name=where)
@@ -97,9 +102,9 @@ def as_installed(descriptor: Descriptor) -> Descriptor:
         return descriptor
 
 
-def not_a_kit(artifact: Artifact) -> NotAKit:
+def not_a_kit(artifact: Artifact, spelled: str = "") -> NotAKit:
     """The sentence for what stands where a Kit was expected."""
-    where = str(artifact.reference)
+    where = spelled or str(artifact.reference)
     if artifact.kind is ArtifactKind.V2_KIT:
         return NotAKit(
             "This is a v2 Kit; it cannot be mixed with v3 Kits.",
@@ -151,7 +156,49 @@ def card(source: str, artifact: Artifact, reading: Reading, *, verified: bool = 
         chips=review.chips(as_installed(descriptor)),
         capability_types=types,
         newer_types=tuple(type_ for type_ in types if capabilities.is_newer(type_)),
+        icon_url=descriptor.icon_url,
     )
+
+
+def hub_card(source: str, kit: HubKit) -> KitCard:
+    """The card of a repository as Docker Hub describes it, before its manifest is read."""
+    name = kit.repository.rpartition("/")[2]
+    return KitCard(
+        source=source,
+        reference=kit.repository,
+        repository=kit.repository,
+        kind=CardKind.LOADING,
+        display_name=kit.title or name,
+        publisher=kit.namespace,
+        verified=kit.verified,
+        description=kit.description,
+        platforms=tuple(f"{system}/{part}" for system in kit.systems for part in kit.architectures),
+        icon_url=kit.logo,
+        pulls=kit.pulls,
+        stars=kit.stars,
+        categories=kit.categories,
+    )
+
+
+def vouched(made: KitCard, known: KitCard | None) -> KitCard:
+    """A card read from a manifest, with what the catalog it was listed in says of it and the manifest cannot."""
+    if known is None:
+        return made
+    return replace(
+        made,
+        verified=known.verified,
+        description=made.description or known.description,
+        platforms=made.platforms or known.platforms,
+        icon_url=made.icon_url or known.icon_url,
+        pulls=known.pulls,
+        stars=known.stars,
+        categories=known.categories,
+    )
+
+
+def placed(made: KitCard, place: Place) -> KitCard:
+    """A card under the spelling that finds its Kit again from anywhere."""
+    return replace(made, reference=place.spelled(made.reference, made.digest))
 
 
 def loading_card(source: str, repository: Reference) -> KitCard:

@@ -1,30 +1,38 @@
-"""The catalog: sources, what they list, and one Kit in full. Manifests are fetched on demand, never layers.
+"""The catalog: sources, what they list, and what is kept of it. Manifests are fetched on demand, never layers.
 
 No request leaves before a network source is opened: ``refresh("")`` touches local sources and opened ones only,
-``refresh(source)`` opens it.
+``refresh(source)`` opens it. Until then its cards are those of the index of Kits, each with the time it was fetched.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+import time
+from collections.abc import Mapping
+from dataclasses import replace
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.models.plan import Offer
-from kitstudio.registry.newest import newest_tag
+from kitstudio.models.fits import Fits, Relations, relations_of
+from kitstudio.models.plan import Offer, Plan
+from kitstudio.models.resolve import Unit
+from kitstudio.registry.artifact import Reader, glance
+from kitstudio.registry.attached import Attachment
 from kitstudio.registry.reference import Reference, parse
 from kitstudio.registry.source import (
     Artifact,
-    Offline,
     Platform,
     RateLimited,
     RegistryError,
     SignInRequired,
     Unreachable,
 )
+from kitstudio.registry.staged import StagedSources
+from kitstudio.registry.threads import Stop, in_thread
 from kitstudio.services import cards as view
-from kitstudio.services.artifact_checks import PlatformChecks, check_published
+from kitstudio.services.artifact_checks import PlatformChecks
+from kitstudio.services.catalog_kept import KeptCards, KeptKit
 from kitstudio.services.catalog_search import CardSearch
+from kitstudio.services.catalog_shelf import UNOPENED, Shelf, state_of
 from kitstudio.services.catalog_values import (
     CardKind,
     KitCard,
@@ -34,9 +42,12 @@ from kitstudio.services.catalog_values import (
     SourceState,
     VersionRow,
 )
-from kitstudio.services.places import Place, Places
+from kitstudio.services.kit_pages import KitPages, exact
+from kitstudio.services.listed import Listed, found_at_hub, listed
+from kitstudio.services.places import VERIFIED, Place, Places
 from kitstudio.services.settings import Settings
 from kitstudio.services.topic import Topic
+from kitstudio.services.watching import Watching
 
 __all__ = [
     "CardKind",
@@ -51,25 +62,11 @@ __all__ = [
 
 AT_ONCE = 4
 """Manifests fetched at the same time."""
+KEPT_AT_ONCE = 20_000
+"""Rows of one list that are kept."""
 
 SOURCES_KEY = "catalog.sources"
-
-
-@dataclass(slots=True)
-class _Shelf:
-    """One source and its cards, by repository."""
-
-    place: Place
-    state: SourceState = SourceState.READY
-    detail: str = ""
-    error: KitStudioError | None = None
-    opened: bool = False
-    cards: dict[str, KitCard] = field(default_factory=dict)
-
-    def info(self) -> SourceInfo:
-        return SourceInfo(
-            self.place.id, self.place.title, self.place.kind, self.state, self.detail, len(self.cards), self.error
-        )
+TRUSTED_KEY = "catalog.trusted"
 
 
 class Catalog:
@@ -79,33 +76,58 @@ class Catalog:
         self.changed: Topic[None] = Topic()
         self._places = places
         self._settings = settings
+        self._pages = KitPages(places)
+        self._kept = KeptCards(places.index())
         self._gate = asyncio.Semaphore(AT_ONCE)
-        self._wanted: set[str] = set()
+        self._loading = asyncio.Lock()
+        self._loaded: set[str] = set()
+        self._wanted: dict[tuple[str, str], bool] = {}
         self._search = CardSearch()
-        self._shelves: dict[str, _Shelf] = {}
+        self._shelves: dict[str, Shelf] = {}
         self._offers: dict[str, Offer] = {}
+        self._relations: dict[str, tuple[str, Relations]] = {}
+        self._watching = Watching(self._moved, self.changed)
         self._remember(places.demo())
+        self._remember(places.verified())
         for text in settings.texts(SOURCES_KEY):
             try:
                 self._remember(places.open(text))
             except RegistryError as error:
                 place = places.unusable(text, error)
-                self._shelves[place.id] = _Shelf(place, SourceState.ERROR, error.what, error)
+                self._shelves[place.id] = Shelf(place, SourceState.ERROR, error.what, error)
+
+    @property
+    def index_problem(self) -> KitStudioError | None:
+        """Why nothing can be kept between two runs at the moment; None where all is well."""
+        return self._kept.problem
 
     def sources(self) -> tuple[SourceInfo, ...]:
-        """Demo first, then in the order they were added."""
-        return tuple(shelf.info() for shelf in self._shelves.values())
+        """Those that come with Kit Studio first, then in the order they were added."""
+        trusted = self._settings.texts(TRUSTED_KEY)
+        return tuple(shelf.info(trusted=shelf.place.id in trusted) for shelf in self._shelves.values())
 
     def cards(self) -> tuple[KitCard, ...]:
         """Every known card of every source, LOADING where only the repository is known."""
         return tuple(card for shelf in self._shelves.values() for card in shelf.cards.values())
 
     def offers(self) -> tuple[Offer, ...]:
-        """The Kits fetched so far: what a proposal can draw on."""
+        """The Kits known by their manifests, in this run or kept from another: what a proposal can draw on."""
         return tuple(self._offers.values())
+
+    async def start(self) -> None:
+        """Show what is kept, and watch layouts, folders and set files from now on; ``close`` ends it."""
+        await self._load()
+        self._watching.start(self._shelves.values())
+        if any(shelf.place.kind is SourceKind.REGISTRY for shelf in self._shelves.values()):
+            await self._name_accounts()
+
+    async def close(self) -> None:
+        """End watching."""
+        await self._watching.close()
 
     async def refresh(self, source: str = "") -> None:
         """List one source again (all if empty) and fetch what its cards need."""
+        await self._load()
         if source:
             shelves = [self._shelf(source)]
         else:
@@ -114,65 +136,91 @@ class Catalog:
             for shelf in shelves:
                 group.create_task(self._list(shelf))
 
+    async def retry(self, host: str) -> None:
+        """After a sign-in at ``host``: list again and fill again whatever failed for want of one."""
+        self._places.renew(host)
+        await self._name_accounts(host)
+        async with asyncio.TaskGroup() as group:
+            for shelf in self._shelves.values():
+                if shelf.place.registry == host and shelf.opened and shelf.state is not SourceState.READY:
+                    group.create_task(self._list(shelf))
+                    continue
+                for card in tuple(shelf.cards.values()):
+                    refused = isinstance(card.error, SignInRequired) and card.repository.startswith(f"{host}/")
+                    if refused and shelf.wants(card):
+                        group.create_task(self._fill(shelf, card.repository))
+        self.changed.publish(None)
+
     async def want(self, reference: str) -> None:
-        """Fetch the manifest behind a visible LOADING card (or try a failed one again); a few run at a time."""
+        """Fetch the manifest behind a visible card that is LOADING, failed, or shown from what is kept; a few run at a
+        time. Nothing is sent for a network source that was not opened."""
         for shelf in self._shelves.values():
-            for card in shelf.cards.values():
-                if reference in (card.reference, card.repository) and card.kind in (CardKind.LOADING, CardKind.ERROR):
-                    await self._fill(shelf, card.repository)
-                    return
+            if (card := shelf.find(reference)) is not None and shelf.wants(card):
+                await self._fill(shelf, card.repository)
+                return
 
     async def details(self, reference: str) -> KitDetails:
         """The Kit page. ``reference``: any spelling of ``cli.md``."""
-        located = await self._places.locate(reference)
-        tags = await self._tags(located.place, located.reference)
-        exact = _exact(located.reference, tags)
-        artifact = await located.place.source.artifact(exact)
-        reading = view.read(artifact)
-        card = self._card(located.place, artifact, reading)
-        self._shelve(card)
-        document = reading.document
-        return KitDetails(
-            card=card,
-            artifact=artifact,
-            descriptor=reading.descriptor,
-            descriptor_text=document.text if document else artifact.descriptor_text,
-            lines=document.lines() if document else {},
-            permissions=view.permissions(reading, card.reference),
-            uncounted=view.uncounted(reading, card.reference),
-            versions=view.version_rows(tags),
-            signature_tags=sum(view.is_signature(tag) for tag in tags),
-            problems=reading.problems if card.kind is CardKind.ERROR else (),
+        place, details = await self._pages.page(reference)
+        known = next(
+            (c for s in self._shelves.values() if s.place.network and (c := s.cards.get(details.card.repository))), None
         )
+        details = replace(details, card=view.vouched(details.card, known))
+        self._shelve(details.card)
+        if place.network:
+            about = relations_of(details.descriptor) if details.descriptor else None
+            await self._kept.put((KeptKit(details.card, about),))
+        return details
 
     async def artifact(self, reference: str, platform: Platform | None = None) -> Artifact:
         """One Kit as its source has it, for those who need no page."""
-        located = await self._places.locate(reference)
-        exact = located.reference
-        tags = () if exact.tag or exact.digest else await located.place.source.tags(exact.name)
-        return await located.place.source.artifact(_exact(exact, tags), platform)
+        return await self._pages.artifact(reference, platform)
+
+    async def staged(self, reference: str) -> StagedSources:
+        """The sources a Kit brings along (its recipe); fetches the one small layer that holds them."""
+        return await self._pages.staged(reference)
 
     async def checked(self, reference: str) -> tuple[Artifact, tuple[PlatformChecks, ...]]:
         """One Kit and the checks on its artifact, layers fetched, on every platform it is published for."""
-        located = await self._places.locate(reference)
-        exact, source = located.reference, located.place.source
-        tags = () if exact.tag or exact.digest else await source.tags(exact.name)
-        artifact = await source.artifact(_exact(exact, tags))
-        return artifact, await check_published(self._places, source, artifact)
+        return await self._pages.checked(reference)
+
+    async def attached(self, reference: str) -> tuple[Attachment, ...]:
+        """Signatures and attestations the registry lists for a Kit; one request, when somebody looks."""
+        return await self._pages.attached(reference)
+
+    async def compatible(self, plan: Plan) -> Mapping[str, str]:
+        """Repository → empty where its Kit fits the set, else one sentence why not. Repositories whose manifest is not
+        known are left out."""
+        units = [Unit(m.reference, m.descriptor, m.digest, m.args) for m in plan.members if m.descriptor is not None]
+        inside = {parse(unit.reference).name for unit in units if unit.reference}
+        candidates = tuple(self._relations.items())
+
+        def judge(stop: Stop) -> dict[str, str]:
+            fits = Fits(units)
+            found: dict[str, str] = {}
+            for repository, (reference, about) in candidates:
+                stop.check()
+                listed = repository in inside
+                found[repository] = "It is in the set already." if listed else fits.why_not(reference, about)
+            return found
+
+        return await in_thread(judge)
 
     async def add_source(self, text: str) -> SourceInfo:
-        """Add a registry host, namespace, repository, OCI layout or folder; remembered in the settings."""
+        """Add a registry host, namespace, repository, OCI layout, folder or set file; remembered in the settings."""
         place = self._places.open(text)
         if place.id in self._shelves:
-            return self._shelves[place.id].info()
+            return self._info(self._shelves[place.id])
         shelf = self._remember(place)
+        await self._load()
         await self._list(shelf)
-        if shelf.error is not None and not place.network:
+        if shelf.error is not None and (not place.network or place.kind is SourceKind.SET):
             del self._shelves[place.id]
             self.changed.publish(None)
             raise shelf.error
         self._settings.set(SOURCES_KEY, (*self._settings.texts(SOURCES_KEY), place.text))
-        return shelf.info()
+        self._watching.add(shelf)
+        return self._info(shelf)
 
     def visit(self, place: Place) -> None:
         """Show a source for this run only; nothing is remembered."""
@@ -180,114 +228,223 @@ class Catalog:
             self._remember(place)
 
     async def remove_source(self, source: str) -> None:
-        """Forget a source. The demo catalog stays."""
+        """Forget a source and what is kept of it. Those that come with Kit Studio stay."""
         shelf = self._shelf(source)
-        if shelf.place.kind is SourceKind.DEMO:
-            raise KitStudioError("The demo catalog is part of Kit Studio and stays.", where=shelf.place.title)
+        if shelf.place.kind is SourceKind.DEMO or shelf.place.id == VERIFIED:
+            what = "This source comes with Kit Studio and stays; nothing is sent before it is opened."
+            if shelf.place.kind is SourceKind.DEMO:
+                what = "The demo catalog is part of Kit Studio and stays."
+            raise KitStudioError(what, where=shelf.place.title)
         kept = tuple(text for text in self._settings.texts(SOURCES_KEY) if text != shelf.place.text)
         self._settings.set(SOURCES_KEY, kept)
+        self._watching.drop(source)
         del self._shelves[source]
+        self.trust(source, False)
         self.changed.publish(None)
+        await self._kept.forget(source)
+
+    def trust(self, source: str, trusted: bool) -> None:
+        """Let the icons of a source's Kits be fetched, or no longer."""
+        named = self._settings.texts(TRUSTED_KEY)
+        wanted = (*(text for text in named if text != source), *((source,) if trusted else ()))
+        if set(wanted) != set(named):
+            self._settings.set(TRUSTED_KEY, wanted)
+            self.changed.publish(None)
 
     def search(self, query: str, cards: tuple[KitCard, ...] | None = None) -> tuple[KitCard, ...]:
         """Cards matching every word of ``query`` in name, publisher, description, reference, best first."""
         return self._search.ranked(query, self.cards() if cards is None else cards)
 
-    def _remember(self, place: Place) -> _Shelf:
-        shelf = _Shelf(place, detail="not opened yet" if place.network else "")
+    async def search_all(self, query: str, source: str = "") -> tuple[KitCard, ...]:
+        """``search``, and behind it what the index of Kits holds beside what is shown: Kits of sources that are gone,
+        Kits looked at by their reference, and what did not fit at start."""
+        await self._load()
+        shown = [card for card in self.cards() if not source or card.source == source]
+        known = {card.repository for card in shown}
+        kept = [kit.card for kit in await self._kept.search(query, source)]
+        return (*self.search(query, tuple(shown)), *(card for card in kept if card.repository not in known))
+
+    async def find(self, source: str, query: str) -> tuple[KitCard, ...]:
+        """Ask Docker Hub's own search within a Hub source: its lists are cut short, the search reaches the rest. What
+        is found stays on the source's shelf."""
+        shelf = self._shelf(source)
+        if shelf.place.kind is not SourceKind.HUB:
+            return ()
+        shelf.opened = True
+        found = await found_at_hub(shelf.place, query)
+        self._take(shelf, found)
+        await self._kept.put(KeptKit(shelf.cards[name]) for name in found.names)
+        self.changed.publish(None)
+        return tuple(shelf.cards[name] for name in found.names)
+
+    def _info(self, shelf: Shelf) -> SourceInfo:
+        return shelf.info(trusted=shelf.place.id in self._settings.texts(TRUSTED_KEY))
+
+    def _remember(self, place: Place) -> Shelf:
+        shelf = Shelf(place, detail=UNOPENED if place.network else "")
         self._shelves[place.id] = shelf
         self.changed.publish(None)
         return shelf
 
-    def _shelf(self, source: str) -> _Shelf:
+    def _shelf(self, source: str) -> Shelf:
         if source not in self._shelves:
             known = ", ".join(self._shelves)
             raise KitStudioError("There is no such source.", where=source, remedy=f"Known sources: {known}.")
         return self._shelves[source]
 
-    async def _list(self, shelf: _Shelf) -> None:
+    async def _load(self) -> None:
+        """Show what is kept of sources nobody has opened yet."""
+        async with self._loading:
+            for shelf in tuple(self._shelves.values()):
+                source = shelf.place.id
+                if not shelf.place.network or shelf.opened or source in self._loaded:
+                    continue
+                kits, shelf.fetched_at = await self._kept.of(source)
+                self._loaded.add(source)
+                for kit in kits:
+                    if kit.card.repository not in shelf.cards:
+                        shelf.cards[kit.card.repository] = kit.card
+                        self._relate(kit.card, kit.relations)
+                if self._places.offline:
+                    shelf.turn(SourceState.OFFLINE, "the program was told to stay offline")
+                if kits or self._places.offline:
+                    self.changed.publish(None)
+
+    async def _list(self, shelf: Shelf) -> None:
         """Ask a source what it has; its failure is the source's state, never an exception to its neighbours."""
         shelf.opened = True
         self._state(shelf, SourceState.LOADING, "reading the list")
         try:
-            found = [parse(name) for name in await shelf.place.source.list()]
+            found = await listed(shelf.place)
         except RegistryError as error:
-            self._state(shelf, _state_of(error), error.what, error)
+            self._state(shelf, state_of(error), error.what, error)
             return
-        shelf.cards = {
-            name.name: shelf.cards.get(name.name) or view.loading_card(shelf.place.id, name) for name in found
-        }
-        self._state(shelf, SourceState.READY, "" if shelf.cards else "nothing listed for this account")
+        if found.error is not None:
+            self._state(shelf, state_of(found.error), found.error.what, found.error)
+            return
+        known = dict(shelf.cards)
+        self._take(shelf, found)
+        shelf.note, shelf.fetched_at = found.note, time.time()
+        self._state(shelf, SourceState.READY, "" if shelf.cards else found.note or "nothing listed for this account")
         if not shelf.place.network:
             async with asyncio.TaskGroup() as group:
                 for repository in shelf.cards:
                     group.create_task(self._fill(shelf, repository))
+        fresh = [KeptKit(card) for name, card in shelf.cards.items() if known.get(name) != card and not card.digest]
+        await self._kept.put(fresh[:KEPT_AT_ONCE])
+        if found.complete:
+            await self._kept.listed(shelf.place.id, found.names, found.note)
+        await self._name_accounts(shelf.place.registry)
 
-    async def _fill(self, shelf: _Shelf, repository: str) -> None:
+    def _take(self, shelf: Shelf, found: Listed) -> None:
+        """Shelve what was listed: new names as LOADING cards, known ones as they are."""
+        cards = {} if found.complete else dict(shelf.cards)
+        strange = 0
+        for name in found.names:
+            known, about = shelf.cards.get(name), found.about.get(name)
+            if about is not None:
+                fresh = view.hub_card(shelf.place.id, about)
+                filled = known is not None and known.kind is not CardKind.LOADING
+                cards[name] = view.vouched(known, fresh) if filled and known is not None else fresh
+                continue
+            try:
+                cards[name] = known or view.loading_card(shelf.place.id, parse(name))
+            except RegistryError:
+                strange += 1
+        shelf.cards = cards
+        if strange:
+            shelf.note = f"{strange:,} names in the list are none a Kit can have."
+
+    async def _fill(self, shelf: Shelf, repository: str) -> None:
         """Fetch one card; whoever asks again meanwhile is told by ``changed`` like everyone else."""
-        if repository in self._wanted:
+        key = (shelf.place.id, repository)
+        if key in self._wanted:
+            self._wanted[key] = True
             return
-        self._wanted.add(repository)
         known = shelf.cards[repository]
-        try:
-            async with self._gate:
-                name = parse(repository)
-                tags = await shelf.place.source.tags(repository)
-                artifact = await shelf.place.source.artifact(_exact(name, tags))
-            reading = view.read(artifact)
-            card = self._card(shelf.place, artifact, reading)
-            if reading.descriptor is not None and card.kind is not CardKind.ERROR:
-                self._offers[card.reference] = Offer(
-                    card.reference, card.version, reading.descriptor.provides, card.kind.value
-                )
-        except KitStudioError as error:
-            card = view.failed_card(known, error)
-        finally:
-            self._wanted.discard(repository)
-        if repository in shelf.cards:
-            shelf.cards[repository] = card
-            self.changed.publish(None)
+        again = True
+        while again:
+            self._wanted[key] = False
+            try:
+                async with self._gate:
+                    card, about = await self._read(shelf.place, repository)
+                card = view.vouched(card, known if shelf.place.kind is SourceKind.HUB else None)
+            except KitStudioError as error:
+                # What was fetched once is better than nothing while its place is away.
+                away = isinstance(error, Unreachable | RateLimited) and known.fetched_at > 0
+                card, about = (known if away else view.failed_card(known, error)), None
+            finally:
+                again = self._wanted.pop(key, False) and not shelf.place.network
+        if repository not in shelf.cards:
+            return
+        shelf.cards[repository] = card
+        self._relate(card, about)
+        self.changed.publish(None)
+        if card.error is None and card is not known:
+            await self._kept.put((KeptKit(card, about),))
+
+    async def _read(self, place: Place, repository: str) -> tuple[KitCard, Relations | None]:
+        """One card from its tags and one manifest; over the network not even the config is read."""
+        source, name = place.source, parse(repository)
+        reference = exact(name, await source.tags(repository)) if place.kind is not SourceKind.SET else name
+        if place.network:
+            artifact = await glance(Reader(source.manifest), await self._stated(place, reference))
+        else:
+            artifact = await source.artifact(reference)
+        reading = view.read(artifact, place.spelled(str(artifact.reference), artifact.digest))
+        card = view.placed(view.card(place.id, artifact, reading), place)
+        about = relations_of(reading.descriptor) if reading.descriptor and card.kind is not CardKind.ERROR else None
+        return card, about
 
     @staticmethod
-    def _card(place: Place, artifact: Artifact, reading: view.Reading) -> KitCard:
-        card = view.card(place.id, artifact, reading)
-        return replace(card, reference=place.spelled(card.reference, artifact.digest))
+    async def _stated(place: Place, reference: Reference) -> Reference:
+        """The reference a set file states for a repository; any other source's as it is."""
+        if place.kind is not SourceKind.SET:
+            return reference
+        from kitstudio.services.set_source import SetSource
+
+        assert isinstance(place.source, SetSource)
+        return await place.source.stated(reference.name)
+
+    def _relate(self, card: KitCard, about: Relations | None) -> None:
+        if about is None:
+            return
+        self._relations[card.repository] = (card.reference, about)
+        self._offers[card.reference] = Offer(card.reference, card.version, about.provides, card.kind.value)
 
     def _shelve(self, card: KitCard) -> None:
         """A Kit page of the version a card shows also brings that card up to date."""
-        shelf = self._shelves.get(card.source)
-        known = shelf.cards.get(card.repository) if shelf else None
-        if shelf and known and known != card and known.kind in (CardKind.LOADING, CardKind.ERROR):
-            shelf.cards[card.repository] = card
-            self.changed.publish(None)
+        for shelf in self._shelves.values():
+            known = shelf.cards.get(card.repository)
+            if known is None or shelf.place.kind not in (SourceKind.REGISTRY, SourceKind.HUB, SourceKind.DEMO):
+                continue
+            if known.kind in (CardKind.LOADING, CardKind.ERROR) or known.fetched_at > 0:
+                shelf.cards[card.repository] = replace(card, source=shelf.place.id)
+                self.changed.publish(None)
 
-    async def _tags(self, place: Place, reference: Reference) -> tuple[str, ...]:
-        """Tags, or none where a pinned Kit's repository does not list them: the pin alone is enough."""
-        try:
-            return await place.source.tags(reference.name)
-        except RegistryError:
-            if reference.digest or reference.tag:
-                return ()
-            raise
+    async def _moved(self, shelf: Shelf, repository: str) -> None:
+        """Something changed underneath a watched source."""
+        if shelf.place.network and not shelf.opened:
+            return
+        if set(await shelf.place.source.list()) != set(shelf.cards):
+            await self._list(shelf)
+        else:
+            await self._fill(shelf, repository)
 
-    def _state(self, shelf: _Shelf, state: SourceState, detail: str, error: KitStudioError | None = None) -> None:
-        shelf.state, shelf.detail, shelf.error = state, detail, error
+    async def _name_accounts(self, host: str = "") -> None:
+        """Who is signed in where, as far as the index of accounts says without looking at a secret."""
+        from kitstudio.registry.sign_in import signed_in_as
+
+        shelves = [s for s in self._shelves.values() if s.place.registry and s.place.network]
+        shelves = [s for s in shelves if s.place.registry == host or not host]
+        if not shelves:
+            return
+        known = await in_thread(lambda stop: self._places.sign_ins())
+        for shelf in shelves:
+            account = await signed_in_as(known, shelf.place.registry, shelf.place.path)
+            shelf.account = account.username if account else ""
         self.changed.publish(None)
 
-
-def _exact(reference: Reference, tags: tuple[str, ...]) -> Reference:
-    """The reference with its newest version, where it states none."""
-    if reference.tag or reference.digest:
-        return reference
-    tag = newest_tag(tags) or next((row.tag for row in view.version_rows(tags)), "")
-    if not tag:
-        raise RegistryError("The repository has no tags.", where=reference.name, remedy="Name a digest: NAME@sha256:….")
-    return reference.with_tag(tag)
-
-
-def _state_of(error: RegistryError) -> SourceState:
-    if isinstance(error, Offline | Unreachable):
-        return SourceState.OFFLINE
-    if isinstance(error, SignInRequired):
-        return SourceState.SIGN_IN
-    return SourceState.LIMITED if isinstance(error, RateLimited) else SourceState.ERROR
+    def _state(self, shelf: Shelf, state: SourceState, detail: str, error: KitStudioError | None = None) -> None:
+        shelf.turn(state, detail, error)
+        self.changed.publish(None)

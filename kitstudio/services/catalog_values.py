@@ -19,6 +19,7 @@ class SourceKind(StrEnum):
     LAYOUT = "layout"
     FOLDER = "folder"
     HUB = "hub"
+    SET = "set"
 
 
 class SourceState(StrEnum):
@@ -74,7 +75,8 @@ class KitCard:
 
     ``newer_types``: capability types newer than this app. ``capability_types``: from the index annotation.
     ``icon_url``: as the source or the Kit's annotations state it, unchecked; ``fetched_at``: when it was fetched, if
-    it is shown from what is kept (0: in this run). ``pulls`` and ``stars``: the Hub's figures, None where it has none.
+    it is shown from what is kept (0: in this run). ``pulls`` and ``stars``: the Hub's figures, None where it has none;
+    ``categories``: its words for what a Kit is for.
     """
 
     source: str
@@ -98,6 +100,7 @@ class KitCard:
     fetched_at: float = 0.0
     pulls: int | None = None
     stars: int | None = None
+    categories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

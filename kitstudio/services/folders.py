@@ -5,7 +5,8 @@ A Kit is read into the home's blob store when it is asked for, so what is shown 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Hashable, Mapping
 from pathlib import Path
 
 from kitstudio.models.decode import decode
@@ -14,6 +15,7 @@ from kitstudio.registry.layout import LayoutSource
 from kitstudio.registry.reference import LOCAL, Reference, RegistryError, is_tag
 from kitstudio.registry.source import Artifact, Manifest, NotFound, Platform
 from kitstudio.registry.threads import Stop, in_thread
+from kitstudio.registry.watch import EVERY, Pause, tree_stamp, watch
 from kitstudio.services.importing import UNVERSIONED, import_folder, slug
 
 MAX_FOLDERS = 1000
@@ -22,8 +24,10 @@ MAX_FOLDERS = 1000
 class FolderSource:
     """The folder ``root``; read afresh for every question. ``store``: where its Kits are read into."""
 
-    def __init__(self, root: Path, store: LayoutSource) -> None:
+    def __init__(self, root: Path, store: LayoutSource, *, every: float = EVERY, pause: Pause = asyncio.sleep) -> None:
         self.root = root
+        self._every = every
+        self._pause = pause
         self._store = store
 
     async def list(self) -> tuple[str, ...]:
@@ -44,8 +48,12 @@ class FolderSource:
         return await self._store.blob(reference, digest, size)
 
     async def events(self) -> AsyncIterator[str]:
-        nothing: tuple[str, ...] = ()
-        for repository in nothing:
+        """Kits whose files changed, came or went, noticed within a few seconds."""
+
+        def look(stop: Stop) -> Mapping[str, Hashable]:
+            return {name: tree_stamp(path, stop) for name, path in self._kits(stop).items()}
+
+        async for repository in watch(look, every=self._every, pause=self._pause):
             yield repository
 
     async def folder(self, repository: str) -> Path:

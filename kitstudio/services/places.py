@@ -25,14 +25,23 @@ from kitstudio.registry.reference import (
 from kitstudio.registry.source import RegistryError, Source
 from kitstudio.services.catalog_values import SourceKind
 from kitstudio.services.home import Home
+from kitstudio.services.network_settings import NETWORK_KEYS, network_of
+from kitstudio.services.settings import Settings
 from kitstudio.services.stand_ins import Later, Nowhere
 
 if TYPE_CHECKING:
+    from kitstudio.registry.hub import HubCatalog
+    from kitstudio.registry.index import KitIndex
     from kitstudio.registry.registry import RegistrySource
     from kitstudio.registry.sign_in import SignIns
     from kitstudio.registry.transport import Network
 
 _HOST = re.compile(r"localhost(:\d{1,5})?|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:\d{1,5})?|[A-Za-z0-9-]+:\d{2,5}")
+_WORD = re.compile(r"[A-Za-z0-9_-]+")
+_NAMESPACE = re.compile(rf"(?:index\.)?{re.escape(HUB)}/([a-z0-9][a-z0-9_-]{{0,254}})")
+
+VERIFIED = "hub"
+"""The id of the source with the Kits of Docker Hub's verified publishers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ class Place:
 
     @property
     def network(self) -> bool:
-        return self.kind in (SourceKind.REGISTRY, SourceKind.HUB)
+        return self.kind in (SourceKind.REGISTRY, SourceKind.HUB, SourceKind.SET)
 
     def spelled(self, reference: str, digest: str) -> str:
         """The spelling that finds ``reference`` again from anywhere: a layout's own names mean nothing outside it."""
@@ -68,15 +77,21 @@ class Located:
 class Places:
     """All sources of one running program."""
 
-    def __init__(self, home: Home, *, offline: bool = False, plain_http: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, home: Home, settings: Settings | None = None, *, offline: bool = False, plain_http: tuple[str, ...] = ()
+    ) -> None:
+        self.offline = offline
         self._home = home
-        self._offline = offline
+        self._settings = settings or Settings()
         self._plain_http = plain_http
         self._registries: dict[str, RegistrySource] = {}
+        self._hub: HubCatalog | None = None
         self._layouts: dict[Path, Place] = {}
         self._demo: Place | None = None
         self._sign_ins: SignIns | None = None
+        self._index: KitIndex | None = None
         self.local = Place("local", "", "On this machine", SourceKind.LAYOUT, LayoutSource(home.blobs), LOCAL)
+        self._settings.changed.subscribe(self._settings_changed)
 
     def demo(self) -> Place:
         """The embedded demo catalog."""
@@ -90,20 +105,38 @@ class Places:
             self._demo = Place("demo", "demo", "Demo", SourceKind.DEMO, source, DEMO)
         return self._demo
 
+    def verified(self) -> Place:
+        """The Kits of Docker Hub's verified publishers."""
+        title = "Docker Hub – Verified Publishers"
+        return Place(VERIFIED, VERIFIED, title, SourceKind.HUB, Later(lambda: self._hub_source("", True)), HUB)
+
     def open(self, text: str) -> Place:
-        """The source a person names: host, namespace, repository, OCI layout or folder."""
+        """The source a person names: host, namespace, repository, OCI layout, folder or set file."""
         text = text.strip().removesuffix("/")
         if text == "demo":
             return self.demo()
+        if text == VERIFIED:
+            return self.verified()
+        if text in (HUB, f"index.{HUB}", "hub.docker.com"):
+            return Place(HUB, HUB, "Docker Hub", SourceKind.HUB, Later(lambda: self._hub_source("", False)), HUB)
+        if found := _NAMESPACE.fullmatch(text):
+            return self._namespace(found.group(1))
         if _HOST.fullmatch(text):
             return self._registry(text, "")
-        location = parse_location(text, Path.cwd())
+        if _WORD.fullmatch(text) and not Path(text).exists():
+            raise RegistryError(
+                f"There is no source named “{text}”.",
+                where=text,
+                remedy=f"Name a registry (host or host/namespace), a namespace of Docker Hub ({HUB}/{text.lower()}), "
+                "an OCI layout (oci:DIR), a folder (./DIR), a set file, demo or hub.",
+            )
+        location = parse_location(f"./{text}" if _WORD.fullmatch(text) else text, Path.cwd())
         if isinstance(location, LayoutLocation):
             return self.layout(location.path)
         if isinstance(location, FolderLocation):
             if (location.path / "oci-layout").exists():
                 return self.layout(location.path)
-            return self._folder(location.path)
+            return self._set_file(location.path) if location.path.is_file() else self._folder(location.path)
         if location.tag or location.digest:
             raise RegistryError(
                 "A source has no tag.", where=text, remedy="Name a host, a namespace or a repository: host/namespace."
@@ -133,6 +166,12 @@ class Places:
         assert isinstance(self.local.source, LayoutSource)
         source = FolderSource(path, self.local.source)
         return Place(str(path), str(path), path.name, SourceKind.FOLDER, source)
+
+    def _set_file(self, path: Path) -> Place:
+        from kitstudio.services.set_source import SetSource
+
+        source = SetSource(path, lambda reference: self.of(reference).source)
+        return Place(str(path), str(path), path.name, SourceKind.SET, source)
 
     def of(self, reference: Reference) -> Place:
         """The place a reference belongs to."""
@@ -207,16 +246,38 @@ class Places:
             self._sign_ins = open_sign_ins(self._home.data)
         return self._sign_ins
 
+    def renew(self, host: str) -> None:
+        """After a sign-in or sign-out at ``host``: what its sources knew of the former asker no longer counts."""
+        for source in self._registries.values():
+            if source.asks(host):
+                source.renew()
+
+    def index(self) -> KitIndex:
+        """The index of Kits seen; its methods block."""
+        if self._index is None:
+            from kitstudio.registry.index import KitIndex
+
+            self._index = KitIndex(self._home.cache / "kits.db")
+        return self._index
+
     def network(self) -> Network:
         """The way out of this machine, as settings and flags say."""
-        from kitstudio.registry.transport import Network
+        return network_of(self._settings, self._plain_http)
 
-        return Network(plain_http=frozenset(self._plain_http))
+    def close(self) -> None:
+        """Close the index."""
+        if self._index is not None:
+            self._index.close()
 
     def _registry(self, host: str, path: str) -> Place:
         name = f"{host}/{path}" if path else host
         title = name.removeprefix(f"{HUB}/") if path else name
         return Place(name, name, title, SourceKind.REGISTRY, Later(lambda: self._source(host, path)), host, path)
+
+    def _namespace(self, namespace: str) -> Place:
+        name = f"{HUB}/{namespace}"
+        source = Later(lambda: self._hub_source(namespace, False))
+        return Place(name, name, namespace, SourceKind.HUB, source, HUB, namespace)
 
     def _source(self, host: str, scope: str) -> RegistrySource:
         name = f"{host}/{scope}"
@@ -230,9 +291,29 @@ class Places:
                 scope=scope,
                 network=self.network(),
                 credentials=self.sign_ins().credentials,
-                offline=self._offline,
+                offline=self.offline,
+                memory=self.index(),
             )
         return self._registries[name]
+
+    def _hub_source(self, namespace: str, verified: bool) -> Source:
+        from kitstudio.registry.hub import SEARCH_PATH, SITE, HubCatalog, HubSource
+
+        if self._hub is None:
+            base = self._settings.text("hub.api_base") or SITE
+            self._hub = HubCatalog(
+                search_base=self._settings.text("hub.search_base") or SITE + SEARCH_PATH,
+                api_base=base,
+                network=self.network(),
+                offline=self.offline,
+            )
+        return HubSource(self._hub, self._source(HUB, ""), namespace, verified=verified)
+
+    def _settings_changed(self, key: str) -> None:
+        """Another way out: sources made from now on take it; a request that runs ends as it began."""
+        if key in NETWORK_KEYS:
+            self._registries.clear()
+            self._hub = None
 
 
 def _required(tag: str, reference: Reference) -> str:

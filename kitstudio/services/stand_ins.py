@@ -15,6 +15,10 @@ class Later:
     def __init__(self, make: Callable[[], Source]) -> None:
         self._make = make
 
+    def opened(self) -> Source:
+        """The source itself."""
+        return self._make()
+
     async def list(self) -> tuple[str, ...]:
         return await self._make().list()
 

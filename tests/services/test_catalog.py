@@ -8,6 +8,7 @@ from kitstudio.models import review
 from kitstudio.models.annotations import DESCRIPTOR
 from kitstudio.models.descriptor import Arg
 from kitstudio.models.errors import KitStudioError
+from kitstudio.registry.listing import Listing
 from kitstudio.registry.registry import RegistrySource
 from kitstudio.registry.source import RegistryError
 from kitstudio.services.app import Options, Studio
@@ -69,16 +70,16 @@ async def test_a_missing_kit_is_one_clear_error(studio: Studio) -> None:
 async def test_no_network_source_is_asked_before_it_is_opened(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    async def listing(source: RegistrySource) -> tuple[str, ...]:
+    async def listing(source: RegistrySource) -> Listing:
         asked.append(source.registry)
-        return ()
+        return Listing(())
 
-    monkeypatch.setattr(RegistrySource, "list", listing)
+    monkeypatch.setattr(RegistrySource, "listing", listing)
     studio.settings.set("catalog.sources", ["registry.example"])
     again = await Studio.open(studio.options, FakeBackend())
     await again.catalog.refresh()
     assert asked == []
-    info = again.catalog.sources()[1]
+    info = again.catalog.sources()[-1]
     assert info.detail == "not opened yet"
     await again.catalog.refresh(info.id)
     assert asked == ["registry.example"]
@@ -92,9 +93,9 @@ async def test_a_layout_is_added_remembered_and_removed(studio: Studio, tmp_path
     info = await studio.catalog.add_source(f"oci:{place}")
     assert info.count == 1 and info.state is SourceState.READY
     again = await Studio.open(studio.options, FakeBackend())
-    assert [s.id for s in again.catalog.sources()] == ["demo", info.id]
+    assert [s.id for s in again.catalog.sources()] == ["demo", "hub", info.id]
     await again.catalog.remove_source(info.id)
-    assert [s.id for s in again.catalog.sources()] == ["demo"]
+    assert [s.id for s in again.catalog.sources()] == ["demo", "hub"]
     assert again.settings.get("catalog.sources") == ()
     await again.close()
 
@@ -152,7 +153,7 @@ async def test_what_is_no_source_is_refused_and_not_remembered(studio: Studio, t
         with pytest.raises(KitStudioError):
             await studio.catalog.add_source(text)
     assert studio.settings.get("catalog.sources") == ()
-    assert len(studio.catalog.sources()) == 1
+    assert len(studio.catalog.sources()) == 2
 
 
 async def test_without_a_demo_catalog_the_studio_opens_and_says_what_is_missing(
