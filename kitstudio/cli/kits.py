@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.gate import tell_uncounted
 from kitstudio.cli.output import DONE, FAILED, UsageError
 from kitstudio.models.errors import KitStudioError
+from kitstudio.registry.reference import RegistryError
 
 if TYPE_CHECKING:
     from kitstudio.cli.main import Run
     from kitstudio.registry.source import Artifact, ImageConfig, Manifest
-    from kitstudio.services.catalog_values import KitCard
+    from kitstudio.services.app import Studio
+    from kitstudio.services.catalog import Catalog
+    from kitstudio.services.catalog_values import KitCard, SourceInfo
 
 _MAX_CASES = 256 * 1024 * 1024
 _SHOWN_FAILURES = 20
+MAX_FETCHED = 500
+"""Manifests one search fetches of a source it opened."""
 
 
 async def check(run: Run) -> int:
@@ -59,12 +65,13 @@ async def inspect(run: Run) -> int:
     studio = await run.studio()
     platform = parse_platform(run.args.platform) if run.args.platform else None
     artifact = await studio.catalog.artifact(run.args.reference, platform)
-    reading = cards.read(artifact)
+    spelled = _spelled(run.args.reference, str(artifact.reference))
+    reading = cards.read(artifact, spelled)
     descriptor = reading.descriptor
     kind = descriptor.kind if descriptor else artifact.kind.value
     surface = surfaces.to_json(surfaces.project(cards.as_installed(descriptor))) if descriptor else None
     document: dict[str, object] = {
-        "reference": str(artifact.reference),
+        "reference": spelled,
         "digest": artifact.digest,
         "mediaType": (artifact.index or artifact.manifest).media_type,
         "kind": kind,
@@ -78,7 +85,7 @@ async def inspect(run: Run) -> int:
     run.output.document(document)
     size = sum(layer.size for layer in artifact.manifest.layers)
     rows = [
-        ("Reference", str(artifact.reference)),
+        ("Reference", spelled),
         ("Digest", artifact.digest),
         ("Kind", kind),
         ("Platforms", ", ".join(str(p) for p in artifact.platforms) or "not stated"),
@@ -89,14 +96,14 @@ async def inspect(run: Run) -> int:
         rows += [("Says", descriptor.description)] if descriptor.description else []
     run.output.table(rows)
     if descriptor:
-        permissions = cards.permissions(reading, str(artifact.reference))
+        permissions = cards.permissions(reading, spelled)
         run.output.say()
         run.output.say("Asks for:" if permissions else "Asks for nothing.")
         run.output.table(
             (f"  {p.weight.name.lower()}", p.phase.value, p.entry, p.sentence + (" (optional)" if p.optional else ""))
             for p in permissions
         )
-        tell_uncounted(run.output, cards.uncounted(reading, str(artifact.reference)), "Also inside its sandbox")
+        tell_uncounted(run.output, cards.uncounted(reading, spelled), "Also inside its sandbox")
     for problem in reading.problems:
         run.output.say(f"\n{problem}")
     return DONE
@@ -116,7 +123,8 @@ async def tags(run: Run) -> int:
     signatures = sorted(tag for tag in found if is_signature(tag))
     if run.args.all:
         rows += [{"tag": tag, "version": tag_version(tag) or None} for tag in signatures]
-    run.output.document({"repository": located.reference.name, "tags": rows})
+    repository = _spelled(run.args.repository, located.reference.name)
+    run.output.document({"repository": repository, "tags": rows})
     for row in rows:
         run.output.say(str(row["tag"]))
     if signatures and not run.args.all:
@@ -125,47 +133,94 @@ async def tags(run: Run) -> int:
 
 
 async def search(run: Run) -> int:
-    """Search the catalogs; ``--source`` opens a network source, nothing else does."""
-    from kitstudio.services.catalog_values import CardKind, SourceKind
-
+    """Search the catalogs; ``--source`` opens a network source, nothing else does. Offline, what was kept is searched
+    too."""
     studio = await run.studio()
-    catalog = studio.catalog
-    source = run.args.source
-    if source:
-        place = studio.places.open(source)
-        if place.id not in {info.id for info in catalog.sources()}:
-            catalog.visit(place)
-        await catalog.refresh(place.id)
-        cards = [card for card in catalog.cards() if card.source == place.id]
+    catalog, query, source = studio.catalog, " ".join(run.args.query), ""
+    if run.args.source:
+        source = _source(run, studio)
+        await catalog.refresh(source)
     else:
         await catalog.refresh()
-        cards = list(catalog.cards())
-    loading = [card.repository for card in cards if card.kind is CardKind.LOADING]
+    asked = [info for info in catalog.sources() if (info.id == source if source else info.opened or not info.network)]
+    reached = {info.id for info in asked}
+    await _widen(catalog, asked, query)
+    loading = [card for card in catalog.cards() if card.source in reached and card.kind.value == "loading"]
     async with asyncio.TaskGroup() as group:
-        for repository in loading:
-            group.create_task(catalog.want(repository))
-    known = {card.source for card in cards} | ({studio.places.open(source).id} if source else set())
-    found = [
-        card
-        for card in catalog.search(" ".join(run.args.query), tuple(c for c in catalog.cards() if c.source in known))
-        if _wanted(run, card)
-    ]
-    failures = [info for info in catalog.sources() if info.error is not None]
+        for card in _worth(catalog, query, loading):
+            group.create_task(catalog.want(card.repository))
+    if run.options.offline:
+        cards = await catalog.search_all(query, source)
+    else:
+        cards = catalog.search(query, tuple(card for card in catalog.cards() if card.source in reached))
+    found = [card for card in cards if _wanted(run, card)]
     for card in found:
         run.output.line(_card(card))
     run.output.table(
         (card.reference, card.kind.value, card.display_name, ", ".join(chip.text for chip in card.chips))
         for card in found
     )
-    unopened = [i.title for i in catalog.sources() if i.kind is SourceKind.REGISTRY and i.id not in known]
-    if unopened and not source:
-        run.output.note(f"Not asked, as they are on the network: {', '.join(unopened)} (use --source).")
-    for info in failures:
-        assert info.error is not None
-        run.output.note(f"{info.title}: {info.error}")
+    _tell_sources(run, catalog, reached, offline=run.options.offline)
     if not found:
         run.output.note("Nothing found.")
-    return FAILED if failures and not found else DONE
+    failed = any(info.error is not None for info in catalog.sources())
+    return FAILED if failed and not found else DONE
+
+
+def _source(run: Run, studio: Studio) -> str:
+    """The source a person names: one of the catalog's by its id or title, else one for this search alone."""
+    named = run.args.source
+    for info in studio.catalog.sources():
+        if named in (info.id, info.title):
+            return info.id
+    try:
+        place = studio.places.open(named)
+    except RegistryError as error:
+        known = ", ".join(info.id for info in studio.catalog.sources())
+        raise RegistryError(error.what, where=error.where, remedy=f"{error.remedy} Known here: {known}.") from error
+    studio.catalog.visit(place)
+    return place.id
+
+
+async def _widen(catalog: Catalog, asked: list[SourceInfo], query: str) -> None:
+    """Docker Hub's lists are cut short: its own search is asked for the words as well."""
+    for info in asked:
+        if query and info.kind.value == "hub" and info.opened and info.error is None and info.note:
+            await catalog.find(info.id, query)
+
+
+def _worth(catalog: Catalog, query: str, loading: list[KitCard]) -> list[KitCard]:
+    """Cards to fetch: all of a short list; of a long one those that answer the query by what is known already."""
+    if len(loading) <= MAX_FETCHED:
+        return loading
+    return list(catalog.search(query, tuple(loading)))[:MAX_FETCHED]
+
+
+def _tell_sources(run: Run, catalog: Catalog, reached: set[str], *, offline: bool) -> None:
+    for info in catalog.sources():
+        if info.network and info.fetched_at and (offline or info.error is not None):
+            run.output.note(f"{info.title}: what was fetched {_ago(time.time() - info.fetched_at)} ago.")
+        elif info.note and info.id in reached:
+            run.output.note(f"{info.title}: {info.note}")
+        if info.error is not None and not (offline and info.fetched_at):
+            run.output.note(f"{info.title}: {info.error}")
+    unopened = [info.title for info in catalog.sources() if info.network and info.id not in reached]
+    if unopened and not run.args.source and not offline:
+        run.output.note(f"Not asked, as they are on the network: {', '.join(unopened)} (use --source).")
+    if catalog.index_problem is not None:
+        run.output.note(str(catalog.index_problem))
+
+
+def _ago(seconds: float) -> str:
+    minutes = max(0, round(seconds / 60))
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} days"
+
+
+def _spelled(typed: str, found: str) -> str:
+    """A layout's Kit under the spelling that was typed: its inner name means nothing outside the layout."""
+    return typed if typed.strip().startswith("oci:") else found
 
 
 async def copy(run: Run) -> int:

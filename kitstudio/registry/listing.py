@@ -86,10 +86,18 @@ def pages(client: Client, url: str, key: str) -> Iterator[str]:
 
 
 def rows_of(body: bytes, key: str, where: str) -> list[str]:
-    """The names under ``key``; a body of another shape holds none."""
+    """The names under ``key``; none where it is absent or null, as some registries answer for an empty list."""
     document = read_json(body, where)
-    rows = document.get(key) if isinstance(document, dict) else None
-    return [row for row in rows if isinstance(row, str)] if isinstance(rows, list) else []
+    rows = document.get(key) if isinstance(document, dict) else document
+    if rows is None:
+        return []
+    if not isinstance(document, dict) or not isinstance(rows, list):
+        raise RegistryError(
+            f"The registry answers with something else than a list of {key}.",
+            where=where,
+            remedy="Check that this address is a registry, and that nothing in between answers for it.",
+        )
+    return [row for row in rows if isinstance(row, str)]
 
 
 def _unlisted(registry: str, scope: str, error: RegistryError) -> Listing:

@@ -127,7 +127,7 @@ class KeptCards:
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting, []
-                await self._change(lambda batch=batch: self._index.put(batch))  # type: ignore[misc]
+                await self._change(lambda batch=batch: self._index.put(batch))
         finally:
             self._writing = False
 

@@ -15,7 +15,8 @@ from kitstudio.registry.reference import Reference, RegistryError, parse
 from kitstudio.registry.source import Artifact, Manifest, NotFound, Platform, Source
 from kitstudio.registry.threads import Stop, in_thread
 from kitstudio.registry.watch import file_stamp, watch
-from kitstudio.services.composition import SetState, expanded_set, is_set, read_set
+from kitstudio.services.composition import SetState, expanded_set, is_set
+from kitstudio.services.set_documents import read_set
 
 
 class SetSource:
