@@ -31,8 +31,8 @@ from kitstudio.runtime.control import Channel
 from kitstudio.runtime.guest.image import find_guest_image
 from kitstudio.runtime.launch import LaunchPlan
 from kitstudio.runtime.lifecycle import HookLog, run_hook, write_profile, write_start_files
-from kitstudio.runtime.presence import expose_skills, set_identity
 from kitstudio.runtime.policy import Phase, read_policy
+from kitstudio.runtime.presence import expose_skills, set_identity
 from kitstudio.runtime.proxy.dial import resolver_with
 from kitstudio.runtime.proxy.log import DecisionLog
 from kitstudio.runtime.proxy.server import Proxy

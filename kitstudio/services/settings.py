@@ -227,6 +227,8 @@ KEYS: dict[str, Key] = {
         Key("registry.ca_files", (), "Certificate authorities trusted beside the system's (PEM files).", checks.files),
         Key("registry.mirrors", (), "Hosts asked before a registry: HOST=MIRROR.", checks.mirrors),
         Key("registry.no_proxy", (), "Hosts, domains and networks no proxy is used for.", checks.exceptions),
+        Key("git.email", "", "E-mail address of commits, for Kits that ask for your Git identity.", _text(320)),
+        Key("git.name", "", "Name of commits, for Kits that ask for your Git identity.", _text(320)),
         Key("registry.plain_http", (), "Hosts (with port) that may be spoken to without TLS.", checks.hosts),
         Key("registry.proxies", (), "Proxies by scheme: https=ADDRESS; empty: the environment's.", checks.proxies),
         Key("sandbox.accel", "", "Acceleration: kvm or tcg; empty finds out by booting.", _choice("", "kvm", "tcg")),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from kitstudio.models.descriptor import Descriptor
 
 NETWORK_POLICY = "com.docker.sandbox/network-policy@1"
+NETWORK_POLICY_2 = "com.docker.sandbox/network-policy@2"
+CREDENTIAL = "com.docker.sandbox/credential@1"
 LIFECYCLE = "com.docker.sandbox/lifecycle@1"
 RESOURCES = "com.docker.sandbox/resources@1"
 SBX = "com.docker.sandbox/sbx@1"
@@ -17,6 +19,7 @@ GIT_IDENTITY = "com.docker.sandbox/git-identity@1"
 CLAIMED: frozenset[str] = frozenset(
     {
         NETWORK_POLICY,
+        NETWORK_POLICY_2,
         LIFECYCLE,
         RESOURCES,
         SBX,

@@ -10,17 +10,19 @@ from pathlib import Path
 from kitstudio.runtime.backend import SandboxError
 
 
-async def create_disk(path: Path, size_mib: int, label: str = "") -> None:
-    """A new sparse ext4 file at ``path`` (temporary name, then renamed). ``SandboxError`` when that cannot be."""
+async def create_disk(path: Path, size: int, label: str = "", *, owner: int = 0) -> None:
+    """A new sparse ext4 file of ``size`` bytes at ``path`` (temporary name, then renamed); its root belongs to
+    ``owner``. ``SandboxError`` when that cannot be."""
     program = shutil.which("mke2fs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if not program:
         raise SandboxError("mke2fs is not installed.", remedy="Install the package e2fsprogs.")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    options = ["-q", "-F", "-t", "ext4", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"]
+    extended = f"lazy_itable_init=1,lazy_journal_init=1,nodiscard,root_owner={owner}:{owner}"
+    options = ["-q", "-F", "-t", "ext4", "-m", "0", "-E", extended]
     if label:
         options += ["-L", label[:16]]
     try:
-        _make_sparse(temporary, size_mib << 20)
+        _make_sparse(temporary, size)
         process = await asyncio.create_subprocess_exec(
             program,
             *options,
