@@ -69,7 +69,7 @@ def judge(name: str, granted: Side | None, candidate: Side) -> Review:
     by_kit = {
         kit.reference: frozenset(diff_widenings(_before(known, kit).surface, kit.surface)) for kit in candidate.kits
     }
-    findings = [*_asked(candidate, granted is None, whole, by_kit), *_lost(before, known, candidate, whole)]
+    findings = [*_asked(before, candidate, granted is None, whole, by_kit), *_lost(before, known, candidate, whole)]
     findings.sort(key=lambda f: (-f.weight, words.GROUP_ORDER[f.permission.group]))
     widened = {finding.permission.facts for finding in findings}
     kept = [row for row in candidate.permissions if row.facts not in widened]
@@ -92,7 +92,7 @@ def _before(known: Mapping[str, KitSide], kit: KitSide) -> KitSide:
 
 
 def _asked(
-    candidate: Side, first: bool, whole: frozenset[Widening], by_kit: Mapping[str, frozenset[Widening]]
+    before: Side, candidate: Side, first: bool, whole: frozenset[Widening], by_kit: Mapping[str, frozenset[Widening]]
 ) -> Iterator[Finding]:
     """One finding for each row that carries a widening; widenings no row carries are told by themselves."""
     told: set[Widening] = set()
@@ -104,7 +104,9 @@ def _asked(
         carried = tuple(widening for widening in mine if widening in theirs)
         if carried:
             told.update(carried)
-            yield Finding(_weighed(row, first, any(w in whole for w in carried)), carried, tick=row.tick)
+            as_a_whole = any(w in whole for w in carried)
+            moved = () if as_a_whole else _left(before, candidate, carried)
+            yield Finding(_weighed(row, first, as_a_whole, moved), carried, tick=row.tick, moved_from=moved)
     left: dict[Widening, list[str]] = {widening: [] for widening in whole - told}
     for kit, widenings in by_kit.items():
         for widening in widenings - told:
@@ -113,13 +115,29 @@ def _asked(
         if FIELD_OF[widening.category] not in DENIES:
             row = permission_of((FIELD_OF[widening.category], widening.detail))
             row = replace(row, askers=tuple(Asker(kit, "") for kit in left[widening]))
-            yield Finding(_weighed(row, first, widening in whole), (widening,), tick=row.tick)
+            moved = () if widening in whole else _left(before, candidate, (widening,))
+            yield Finding(_weighed(row, first, widening in whole, moved), (widening,), tick=row.tick, moved_from=moved)
 
 
-def _weighed(row: Permission, first: bool, as_a_whole: bool) -> Permission:
-    """At an update every new grant is worth reading; one that another Kit has already says so."""
+def _left(before: Side, candidate: Side, carried: Sequence[Widening]) -> tuple[str, ...]:
+    """Kits that had all of this when it was approved and ask for it no more: the entry moved from there."""
+    facts = {(FIELD_OF[widening.category], widening.detail) for widening in carried}
+    now = {words.repository(kit.reference): frozenset(surfaces.facts(kit.surface)) for kit in candidate.kits}
+    return tuple(
+        kit.reference
+        for kit in before.kits
+        if facts.issubset(surfaces.facts(kit.surface))
+        and facts.isdisjoint(now.get(words.repository(kit.reference), frozenset()))
+    )
+
+
+def _weighed(row: Permission, first: bool, as_a_whole: bool, moved: Sequence[str] = ()) -> Permission:
+    """At an update every new grant is worth reading; one that another Kit has, or had, already says so."""
     if first:
         return row
+    if moved:
+        names = words.listed([words.kit_name(kit) for kit in moved])
+        return replace(row, sentence=f"{row.sentence} Moved here from {names}: the set as a whole asks for no more.")
     if not as_a_whole:
         return replace(row, sentence=f"{row.sentence} Another Kit of this set may already do so.")
     return replace(row, weight=max(row.weight, Weight.NOTICE))
@@ -193,7 +211,7 @@ def _uncounted(known: Mapping[str, KitSide], candidate: Side, *, first: bool) ->
         present = {note.key for note in kit.notes}
         for key, text in old.items():
             if key not in present:
-                yield Uncounted(f"Gone: {words.exact(key)}.", Weight.INFO, kit.reference, "", text)
+                yield Uncounted(f"Gone: {words.term(key)}.", Weight.INFO, kit.reference, "", text)
 
 
 def _title(
@@ -201,6 +219,8 @@ def _title(
 ) -> str:
     if granted is None:
         return f"{name} asks for its first approval"
+    if findings and all(finding.moved_from for finding in findings):
+        return f"{name} asks for what you approved, but from other Kits"
     moved = [kit for kit in candidate.kits if _moved(_before(known, kit), kit)]
     if len(moved) == 1:
         kit, earlier = moved[0], known.get(words.repository(moved[0].reference))

@@ -110,7 +110,7 @@ def _of(path: str, entry: Capability) -> Iterator[Note]:
     elif isinstance(typed, AgentContext):
         yield from _context(typed, at)
     elif isinstance(typed, AgentSkill):
-        skill = f"{words.quoted(typed.effective_name)}, kept at {words.exact(typed.path)}"
+        skill = f"{words.quoted(typed.effective_name)}, kept at {words.term(typed.path)}"
         yield Note(
             f"skill {typed.path}", typed.effective_name, f"Teaches the agent a skill, {skill}.", Weight.NOTICE, at
         )
@@ -129,7 +129,7 @@ def _lifecycle(typed: Lifecycle, at: str) -> Iterator[Note]:
     for index, file in enumerate(typed.files):
         mode = f" with mode {file.mode}" if file.mode else ""
         content = _digest(file.content)
-        sentence = f"Writes the file {words.exact(file.path)}{mode}."
+        sentence = f"Writes the file {words.term(file.path)}{mode}."
         text = f"{content}{mode}{'' if file.overwrite else ' kept if present'}"
         yield Note(f"file {file.path}", text, sentence, Weight.INFO, f"{at}.files[{index}]")
     if typed.interactive is not None:
@@ -147,14 +147,14 @@ def _hook(phase: str, index: int, hook: Hook, at: str) -> Note:
     return Note(
         f"{phase} hook {index + 1}",
         f"{user}: {command}",
-        f"Runs {words.quoted(command)} as {words.claim(user, 40)} {when}.",
+        f"Runs {words.quoted(command)} as {words.term(user)} {when}.",
         Weight.NOTICE if is_root else Weight.INFO,
         f"{at}.{phase}[{index}]",
     )
 
 
 def _credential(typed: Credential, at: str) -> Iterator[Note]:
-    service = words.exact(typed.service)
+    service = words.term(typed.service)
     for phase in typed.phases:
         key = f"credential {typed.service} {phase}"
         for index, rule in enumerate(typed.api_key.inject if typed.api_key else ()):
@@ -168,23 +168,23 @@ def _credential(typed: Credential, at: str) -> Iterator[Note]:
         if typed.api_key is not None and typed.api_key.name:
             managed = typed.api_key.proxy_managed
             weight = Weight.INFO if managed else Weight.SERIOUS
-            name = words.exact(typed.api_key.name)
+            name = words.term(typed.api_key.name)
             what = "a stand-in for the key" if managed else "the real key"
             sentence = f"Finds {what} for {service} in the variable {name}."
             yield Note(f"{key} variable", f"{typed.api_key.name} {managed}", sentence, weight, f"{at}.apiKey")
 
 
 def _volume(typed: Volume, at: str) -> Note:
-    size = words.exact(typed.size) if typed.size else "no stated size"
+    size = words.term(typed.size) if typed.size else "no stated size"
     kind = "in memory" if typed.tmpfs else "on disk"
     text = f"{typed.size or 'no size'}, {kind}, mode {typed.mode or 'not stated'}"
-    return Note(f"volume {typed.path}", text, f"Keeps {words.exact(typed.path)} {kind} with {size}.", Weight.INFO, at)
+    return Note(f"volume {typed.path}", text, f"Keeps {words.term(typed.path)} {kind} with {size}.", Weight.INFO, at)
 
 
 def _context(typed: AgentContext, at: str) -> Iterator[Note]:
     profile = typed.destination or typed.filename
     if profile:
-        sentence = f"Names {words.exact(profile)} as the file the agent reads its instructions from."
+        sentence = f"Names {words.term(profile)} as the file the agent reads its instructions from."
         yield Note("instruction file", profile, sentence, Weight.INFO, at)
     if typed.body is not None:
         kind, value = typed.body

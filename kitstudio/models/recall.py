@@ -106,6 +106,6 @@ def _of_a_secret(grant: Grant) -> Grant:
 
 def _plain(name: str, text: str) -> Grant:
     shown = words.exact(text)
-    sentence = f"Asks for {shown}: what it grants cannot be told."
-    tick = f"I accept that this app cannot tell what {shown} grants"
+    sentence = f"Asks for {words.term(text)}: what it grants cannot be told."
+    tick = f"I accept that this app cannot tell what {words.term(text)} grants"
     return Grant(Group.SERVICES, ((name, text),), shown, sentence, Weight.CRITICAL, Phase.ALWAYS, tick=tick)

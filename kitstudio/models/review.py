@@ -68,13 +68,14 @@ class Finding:
     """One descriptor entry of a change, with the widenings it carries.
 
     ``removed_refusal``: the entry is a deny that is gone. ``tick``: the sentence of the tick a critical finding
-    needs, empty for lighter ones.
+    needs, empty for lighter ones. ``moved_from``: Kits that had it when it was approved and ask for it no more.
     """
 
     permission: Permission
     widenings: tuple[Widening, ...]
     removed_refusal: bool = False
     tick: str = ""
+    moved_from: tuple[str, ...] = ()
 
     @property
     def weight(self) -> Weight:
@@ -224,7 +225,7 @@ def line_of(lines: Mapping[str, int] | None, path: str) -> int:
 
 
 def _unknown(entry: Capability) -> Grant:
-    name = words.exact(entry.type)
+    name = words.term(entry.type)
     if is_newer(entry.type):
         sentence = f"Asks for {name}, which is newer than this app: what it grants cannot be told."
     else:
@@ -233,7 +234,7 @@ def _unknown(entry: Capability) -> Grant:
 
 
 def _unreadable(entry: Capability, why: str) -> Grant:
-    return _opaque(entry, f"Asks for {words.exact(entry.type)} in a form that cannot be read: {words.claim(why)}.")
+    return _opaque(entry, f"Asks for {words.term(entry.type)} in a form that cannot be read: {words.said(why)}.")
 
 
 def _undecided(entry: Capability, type_: CapabilityType[Any]) -> Grant:
@@ -254,7 +255,7 @@ def _opaque(entry: Capability, sentence: str) -> Grant:
         words.exact(f"{entry.type}{config}"),
         sentence,
         Weight.CRITICAL,
-        tick=f"I accept that this app cannot tell what {words.exact(entry.type)} grants",
+        tick=f"I accept that this app cannot tell what {words.term(entry.type)} grants",
     )
 
 

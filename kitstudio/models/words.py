@@ -24,6 +24,9 @@ WEIGHT_WORDS = {
 
 LOCAL_HOSTS = frozenset({"localhost", "host.docker.internal", "ip6-localhost"})
 
+_TERM = 120
+_ONE_WORD = re.compile(r"[\w./~@+:%=*#$&{}\[\]^|\\-]+", re.ASCII)
+_QUOTES = dict.fromkeys(map(ord, "“”„‟«»〝〞〟＂❝❞🙶🙷🙸"), "'")
 _PLACEHOLDER = re.compile(r"\$\{\{\s*kit\.(?:args|env)\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}", re.ASCII)
 _DROPPED_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u17b4\u17b5\u180b\u180c\u180d\u034f")
@@ -56,10 +59,23 @@ def exact(text: str) -> str:
     return "".join(c if _is_visible(c) else _escaped(c) for c in text)
 
 
+def said(text: str, limit: int = CLAIM_LENGTH) -> str:
+    """A Kit's words in quotes that nothing inside can close; empty if there is nothing to read."""
+    shown = claim(text, limit).translate(_QUOTES)
+    return f"“{shown}”" if shown else ""
+
+
 def quoted(text: str) -> str:
     """Kit-provided text inside a sentence, marked as such; an empty one is said to be."""
-    shown = claim(text, 80)
-    return f"“{shown}”" if shown else "an empty text"
+    return said(text, 80) or "an empty text"
+
+
+def term(text: str) -> str:
+    """A name or path of a Kit inside a sentence: as it stands if it reads as one word, else in quotes.
+
+    No text of a Kit can so go on in the app's own words; the exact entry beside the sentence shows all of it.
+    """
+    return text if len(text) <= _TERM and _ONE_WORD.fullmatch(text) else quoted(text)
 
 
 def count(number: int, one: str, many: str = "") -> str:
@@ -86,14 +102,14 @@ def host(text: str) -> str:
     if "${{" in text:
         return _chosen(text)
     name, port = split_port(text)
-    suffix = f" on port {exact(port)}" if port else ""
-    shown = exact(name)
+    suffix = f" on port {term(port)}" if port else ""
+    shown = term(name)
     if name in ("*", "**"):
         return f"any host{suffix}"
     if name.startswith("**.") and "*" not in name[3:]:
-        return f"every host below {exact(name[3:])}{suffix}"
+        return f"every host below {term(name[3:])}{suffix}"
     if name.startswith("*.") and "*" not in name[2:]:
-        return f"every host directly below {exact(name[2:])}{suffix}"
+        return f"every host directly below {term(name[2:])}{suffix}"
     if "*" in name:
         return f"every host that matches {shown}{suffix}"
     if not name:
@@ -112,14 +128,31 @@ def host_warning(text: str) -> str:
 def _host_warning(text: str) -> str:
     name = split_port(text)[0]
     if name.isascii():
-        encoded = [label for label in name.lower().split(".") if label.startswith("xn--")]
-        if not encoded:
+        if not any(label.startswith("xn--") for label in name.lower().split(".")):
             return "" if name.isprintable() else "The name holds characters that cannot be seen."
         shown = ".".join(_decoded(label) for label in name.lower().split("."))
-        return f"The name is an encoded spelling of {exact(shown)}, which may look like another one."
+        spelled = f"{quoted(shown)}{_alphabets(shown)}"
+        return f"The name is an encoded spelling of {spelled}, which may look like another one."
     if any(not _is_visible(c) for c in name):
         return "The name holds characters that cannot be seen."
-    return "The name holds letters outside the plain alphabet, which may look like others."
+    plain = ".".join(_encoded(label) for label in name.split("."))
+    return (
+        f"The name holds letters outside the plain alphabet{_alphabets(name)}, which may look like others; "
+        f"on the network it is {term(plain)}."
+    )
+
+
+def _alphabets(name: str) -> str:
+    """`` (Cyrillic and Latin mixed)``: which alphabets the letters of a name are from."""
+    labels = [{_alphabet(c) for c in label if c.isalpha()} for label in name.split(".") if not label.isascii()]
+    found = sorted(set().union(*labels))
+    if found in ([], ["Latin"]):
+        return ""
+    return f" ({listed(found)}{' mixed' if any(len(label) > 1 for label in labels) else ''})"
+
+
+def _alphabet(letter: str) -> str:
+    return unicodedata.name(letter, "unnamed").partition(" ")[0].partition("-")[0].capitalize()
 
 
 def host_weight(text: str) -> Weight:
@@ -201,3 +234,13 @@ def _decoded(label: str) -> str:
         return label[4:].encode("ascii").decode("punycode")
     except (UnicodeError, ValueError, OverflowError):
         return label
+
+
+def _encoded(label: str) -> str:
+    """A label as a resolver spells it."""
+    if label.isascii():
+        return label
+    try:
+        return label.encode("idna").decode("ascii")
+    except (UnicodeError, ValueError):
+        return f"xn--{label.encode('punycode').decode('ascii')}"

@@ -91,7 +91,7 @@ def test_a_kit_that_left_is_narrower_except_for_its_refusals() -> None:
     before = granted(base(), member("gh:1", GH + allow("a.example", deny=("m.example",))))
     found = review(before, plan(base()))
     assert [f.removed_refusal for f in found.findings] == [True]
-    assert [row.sentence for row in found.narrowed] == ["No longer connects to a.example for any purpose."]
+    assert [row.sentence for row in found.narrowed] == ["No longer connects to a.example on any port for any purpose."]
 
 
 def test_critical_findings_come_first_with_their_own_tick() -> None:
@@ -163,3 +163,23 @@ def test_a_kit_against_itself_is_unchanged(entries: list[Capability]) -> None:
     side = kit_side("x/gh:1", described(entries))
     found = judge("gh", side, side)
     assert (found.findings, found.narrowed, found.uncounted) == ((), (), ())
+
+
+def test_an_entry_that_moves_to_another_kit_is_told_as_moved() -> None:
+    before = granted(base(), member("a:1", GH + allow("x.example", "y.example")), member("b:1", GH))
+    found = review(before, plan(base(), member("a:2", GH + allow("y.example")), member("b:2", GH + allow("x.example"))))
+    (only,) = found.findings
+    assert only.moved_from == ("demo.invalid/a:1",) and only.permission.askers[0].kit == "demo.invalid/b:2"
+    assert only.permission.sentence.endswith("Moved here from a 1: the set as a whole asks for no more.")
+
+
+def test_an_entry_another_kit_still_has_is_not_told_as_moved() -> None:
+    before = granted(base(), member("a:1", GH + allow("x.example")), member("b:1", GH))
+    found = review(before, plan(base(), member("a:1", GH + allow("x.example")), member("b:2", GH + allow("x.example"))))
+    assert found.findings[0].moved_from == ()
+
+
+def test_an_entry_that_moves_and_widens_is_not_told_as_moved() -> None:
+    before = granted(base(), member("a:1", GH + allow("x.example:443")), member("b:1", GH))
+    found = review(before, plan(base(), member("a:2", GH), member("b:2", GH + allow("x.example"))))
+    assert found.findings[0].moved_from == ()

@@ -277,7 +277,7 @@ def _grant(config: Credential, phase: str) -> Grant:
     named = config.api_key.name if config.api_key else ""
     passthrough = config.oauth is not None and config.oauth.passthrough
     in_sandbox = config.api_key is not None and bool(named) and not config.api_key.proxy_managed
-    service = words.exact(config.service)
+    service = words.term(config.service)
     if passthrough or in_sandbox:
         secret, weight = "the real secret is handed into the sandbox", Weight.SERIOUS
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from kitstudio.models import words
@@ -139,7 +139,7 @@ def _allowed(entry: Entry, phase: Phase, at: str) -> Grant:
     methods = entry.methods or EVERY_METHOD
     when = words.while_phase(phase)
     if not entry.bounded:
-        sentence = f"Connects to {hosts} for any purpose{when}."
+        sentence = f"Connects to {_reached(entry.hosts)} for any purpose{when}."
     else:
         writes = not READING.issuperset(methods)
         weight = max(weight, Weight.NOTICE) if writes else weight
@@ -159,6 +159,16 @@ def _allowed(entry: Entry, phase: Phase, at: str) -> Grant:
         phase,
         at=at,
         tick=tick,
+    )
+
+
+def _reached(hosts: Sequence[str]) -> str:
+    """Hosts of an entry without limits: one without a port opens every port, and says so."""
+    any_port = [not words.split_port(host)[1] and "${{" not in host for host in hosts]
+    if all(any_port):
+        return f"{words.listed([words.host(host) for host in hosts])} on any port"
+    return words.listed(
+        [words.host(h) + (" on any port" if wide else "") for h, wide in zip(hosts, any_port, strict=True)]
     )
 
 

@@ -185,9 +185,9 @@ def _grant(config: SshAgent, phase_name: str) -> Grant:
     spaces, servers = config.sign or (), config.authenticate or ()
     parts = []
     if spaces:
-        parts.append(f"signs as you for {words.listed([words.exact(s) for s in spaces])}")
+        parts.append(f"signs as you for {words.listed([words.term(s) for s in spaces])}")
     if servers:
-        parts.append(f"logs in as you to {words.listed([words.exact(s) for s in servers])}")
+        parts.append(f"logs in as you to {words.listed([words.term(s) for s in servers])}")
     sentence = " and ".join(parts)
     limit = "" if spaces and servers else ", and nothing else" if sentence else "Signs nothing"
     entry = " ".join(

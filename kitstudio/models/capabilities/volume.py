@@ -63,14 +63,14 @@ class VolumeType(CapabilityType[Volume]):
         return (("storage_paths", paths.clean(config.path)),)
 
     def describe(self, config: Volume) -> Iterable[Grant]:
-        path = words.exact(paths.clean(config.path))
-        size = f", {words.exact(config.size)}" if config.size else ""
+        path = paths.clean(config.path)
+        size = f", {words.term(config.size)}" if config.size else ""
         kept = "in memory, emptied at every stop" if config.tmpfs else "kept until this sandbox is removed"
         yield Grant(
             Group.STORAGE,
             tuple(self.project(config)),
-            path,
-            f"Keeps files of its own at {path}{size}, {kept}.",
+            words.exact(path),
+            f"Keeps files of its own at {words.term(path)}{size}, {kept}.",
             Weight.INFO,
             at=".config",
         )
