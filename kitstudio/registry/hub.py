@@ -89,7 +89,8 @@ class HubCatalog:
             except RegistryError as error:
                 if not found or isinstance(error, RateLimited):
                     raise
-                note = f"Docker Hub shows {len(found):,} of {total or 'more'} Kits and no further ones: {error.what}"
+                of = f" of {total:,}" if total else ""
+                note = f"Docker Hub shows {len(found):,}{of} Kits and no further ones: {error.what}"
                 return HubListing(tuple(found.values()), total, False, note)
             total = _whole(document.get("total"), total)
             rows = _rows(document)
@@ -216,12 +217,14 @@ class HubSource:
     async def tags(self, repository: str) -> tuple[str, ...]:
         namespace, _, name = repository.removeprefix(f"{HUB}/").partition("/")
         try:
-            return tuple(tag.name for tag in await self._catalog.tags(namespace, name))
-        except (RateLimited, Offline):
+            tags = tuple(tag.name for tag in await self._catalog.tags(namespace, name))
+        except RateLimited:
             raise
         except RegistryError:
-            # The registry knows them too; the Hub's page only spares a sign-in.
+            # The registry knows them too; the Hub's page only spares a sign-in. Offline, it knows what was seen last.
             return await self._registry.tags(repository)
+        await self._registry.note_tags(repository, tags)
+        return tags
 
     async def manifest(self, reference: Reference) -> Manifest:
         return await self._registry.manifest(reference)

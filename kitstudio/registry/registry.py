@@ -25,7 +25,7 @@ from kitstudio.registry.memory import Memory, RunMemory, Seen, mark_of, unless
 from kitstudio.registry.reference import Reference, RegistryError, is_digest, is_tag
 from kitstudio.registry.session import Clock, Session
 from kitstudio.registry.source import Artifact, Layer, Manifest, NotFound, Offline, Platform, SignInRequired
-from kitstudio.registry.threads import Stop, on_host
+from kitstudio.registry.threads import Stop, in_thread, on_host
 from kitstudio.registry.transport import DIRECT, Network, origin
 from kitstudio.registry.upload import Outgoing
 
@@ -78,6 +78,11 @@ class RegistrySource:
 
     async def tags(self, repository: str) -> tuple[str, ...]:
         return await on_host(self.registry, self._tags, self._path(repository))
+
+    async def note_tags(self, repository: str, tags: tuple[str, ...]) -> None:
+        """Remember tags that were learnt elsewhere, for when nobody can be asked."""
+        key = f"tags {self.registry}/{self._path(repository)}"
+        await in_thread(lambda stop: self._memory.keep(key, Seen("", json.dumps(tags))))
 
     async def manifest(self, reference: Reference) -> Manifest:
         return await on_host(self.registry, self._manifest, reference)

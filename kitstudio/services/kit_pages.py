@@ -4,10 +4,11 @@ asked for what lies in them."""
 from __future__ import annotations
 
 from kitstudio.models.annotations import DESCRIPTOR
+from kitstudio.registry.artifact import Reader, glance
 from kitstudio.registry.attached import Attachment, attached_by_tag, attached_in_index
 from kitstudio.registry.newest import newest_tag
 from kitstudio.registry.reference import Reference
-from kitstudio.registry.source import Artifact, ArtifactKind, Platform, RegistryError, Source
+from kitstudio.registry.source import Artifact, ArtifactKind, Platform, RegistryError, Source, Unreachable
 from kitstudio.registry.staged import StagedSources, staged_sources
 from kitstudio.services import cards as view
 from kitstudio.services.artifact_checks import PlatformChecks, check_published
@@ -27,7 +28,7 @@ class KitPages:
         located = await self._places.locate(reference)
         place = located.place
         tags = await _tags(place, located.reference)
-        artifact = await place.source.artifact(exact(located.reference, tags))
+        artifact = await self._whole(place, exact(located.reference, tags))
         spelled = place.spelled(str(artifact.reference), artifact.digest)
         reading = view.read(artifact, spelled)
         card = view.placed(view.card(place.id, artifact, reading), place)
@@ -46,6 +47,17 @@ class KitPages:
             attachments=_attachments(artifact, tags),
             notes=_notes(artifact, card, reading),
         )
+
+    @staticmethod
+    async def _whole(place: Place, reference: Reference) -> Artifact:
+        """The artifact with its config; while its place is away, as much as was fetched for its card."""
+        try:
+            return await place.source.artifact(reference)
+        except Unreachable as away:
+            try:
+                return await glance(Reader(place.source.manifest), reference)
+            except RegistryError:
+                raise away from None
 
     async def artifact(self, reference: str, platform: Platform | None = None) -> Artifact:
         """One Kit as its source has it, for those who need no page."""
@@ -113,6 +125,8 @@ def _attachments(artifact: Artifact, tags: tuple[str, ...]) -> tuple[Attachment,
 
 def _notes(artifact: Artifact, card: KitCard, reading: view.Reading) -> tuple[str, ...]:
     notes = [artifact.contradiction] if artifact.contradiction else []
+    if artifact.manifest.is_index or (artifact.config is None and artifact.kind is ArtifactKind.KIT):
+        notes.append("Shown from what was fetched for its card: its image could not be asked for.")
     if card.kind in (CardKind.IMAGE, CardKind.V2):
         notes += [problem.what for problem in reading.problems]
     elif artifact.kind is ArtifactKind.KIT and artifact.index and DESCRIPTOR not in artifact.index.annotations:
