@@ -39,7 +39,7 @@ async def compose(run: Run, references: list[str] | None = None) -> Composer:
     composer = studio.new_composer()
     words = run.args.references if references is None else references
     values = tuple(read_value(text) for text in getattr(run.args, "arg", ()))
-    build = dict(_pair(text, "--build-arg") for text in getattr(run.args, "build_arg", ()))
+    build = build_args(run)
     environment = dict(_pair(text, "--env") for text in getattr(run.args, "env", ()))
     if len(words) == 1 and (path := await set_path(words[0])) is not None:
         await composer.open(path)
@@ -59,7 +59,7 @@ async def compose(run: Run, references: list[str] | None = None) -> Composer:
         composer.apply(composer.value.state)
     if composer.value.descriptor is None:
         raise KitStudioError(composer.value.text_error, where="", remedy="Correct the set file.")
-    _refuse_undeclared(composer, build, [value.name for value in values if not value.kit])
+    refuse_undeclared(composer, build, [value.name for value in values if not value.kit])
     for value in values:
         kit = _kit(composer, value.kit) if value.kit else ""
         if value.secret:
@@ -68,6 +68,11 @@ async def compose(run: Run, references: list[str] | None = None) -> Composer:
             composer.set_arg(kit, value.name, value.value)
     await composer.settled()
     return composer
+
+
+def build_args(run: Run) -> dict[str, str]:
+    """What ``--build-arg`` answers."""
+    return dict(_pair(text, "--build-arg") for text in getattr(run.args, "build_arg", ()))
 
 
 async def set_path(text: str) -> Path | None:
@@ -115,7 +120,7 @@ def lock_name(composer: Composer, plan: Plan, stated: str) -> str:
     return "set"
 
 
-def _refuse_undeclared(composer: Composer, build: dict[str, str], own: list[str]) -> None:
+def refuse_undeclared(composer: Composer, build: dict[str, str], own: list[str]) -> None:
     """Values nobody asks for are told, never dropped."""
     declared = composer.value.descriptor.args if composer.value.descriptor else {}
     for flag, names, phase in (("--build-arg", list(build), True), ("--arg", own, False)):

@@ -161,6 +161,13 @@ def _sets(command: _Command) -> None:
     export.add_argument("--pin", action="store_true", help="write the digest of every Kit")
     export.add_argument("--display-name", default="", metavar="N")
     export.add_argument("--version", dest="set_version", default="", metavar="V")
+    publish = command("publish", "publish:publish", "merge a set into one Kit and push it")
+    publish.add_argument("path", metavar="SET.yaml", help="a set file, or a Kit that is declarations alone")
+    publish.add_argument("destination", metavar="DEST", help="a registry reference or oci:DIR:TAG")
+    publish.add_argument(
+        "--platform", action="append", default=[], metavar="P", help="os/arch (default: all its Kits have in common)"
+    )
+    publish.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE", help="a build-phase arg")
 
 
 def _gate(command: _Command) -> None:

@@ -15,6 +15,7 @@
 | `challenge`, `token_service`, `failures` | what a registry asks, where tokens come from, refusals in words |
 | `web`, `icons`, `icon_format` | small pages and pictures from elsewhere |
 | `writer`, `copy` | images as values, layouts, copies with digests kept |
+| `upload`, `publish`, `merged_image` | a file on its way out; sending a new image; the image of a merged set (§9.5) |
 | `kit_image`, `debian`, `demo_build` | from sources to published Kits; the embedded catalog |
 | `threads` | the two bounded pools behind which all of it blocks |
 """

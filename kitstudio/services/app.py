@@ -24,6 +24,7 @@ from kitstudio.services.settings import Settings
 
 if TYPE_CHECKING:
     from kitstudio.registry.index import KitIndex
+    from kitstudio.services.publishing import Publishing
 
 CLOSE_SECONDS = 3.0
 
@@ -52,6 +53,16 @@ class Studio:
         self.judgement = Judgement(self.places, self._claims, self.catalog.offers)
         self.approvals = Approvals(home, self.judgement.again)
         self.composer = self.new_composer()
+        self._publishing: Publishing | None = None
+
+    @property
+    def publishing(self) -> Publishing:
+        """Sending new Kits out, on first use: reading needs none of it."""
+        if self._publishing is None:
+            from kitstudio.services.publishing import Publishing
+
+            self._publishing = Publishing(self.places, self.jobs, self.home.blobs)
+        return self._publishing
 
     @property
     def sandboxes(self) -> Sandboxes:

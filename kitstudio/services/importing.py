@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import kitstudio
@@ -26,12 +27,15 @@ from kitstudio.registry.kit_image import Recipe, publish
 from kitstudio.registry.layout import LayoutSource
 from kitstudio.registry.manifest import host_platform
 from kitstudio.registry.reference import LOCAL, LayoutLocation, Reference, is_tag
+from kitstudio.registry.source import Platform
 from kitstudio.registry.threads import Stop, in_thread
-from kitstudio.registry.writer import LayoutWriter
+from kitstudio.registry.writer import Image, LayoutWriter
 from kitstudio.services import cards
 from kitstudio.services.composition import is_set
 
-_RECIPES = ("Dockerfile", "kit.dockerfile")
+RECIPES = ("Dockerfile", "kit.dockerfile")
+"""Names that make a file in a Kit's folder its recipe."""
+
 UNVERSIONED = "local"
 """The tag of a local Kit that states no version."""
 
@@ -67,22 +71,35 @@ async def import_layout(source: LayoutSource, location: LayoutLocation, blobs: P
     return reference, await copy(source, found, LayoutDestination(blobs, str(reference)))
 
 
-def _build(stop: Stop, title: str, file: Path, descriptor: Descriptor, blobs: Path) -> tuple[Reference, str]:
-    name = slug(title)
+def build_kit(
+    stop: Stop,
+    title: str,
+    file: Path,
+    descriptor: Descriptor,
+    built_by: BuiltBy,
+    epoch: int,
+    platforms: Sequence[Platform] = (),
+) -> Image:
+    """The image of a declaration-only Kit (§3.5), with the files its instructions lie in; an index for several
+    platforms, one image where none or one is stated."""
     with tempfile.TemporaryDirectory(prefix="kitstudio-") as folder:
         source = Path(folder)
         (source / "kit.yaml").write_text(encode(descriptor), encoding="utf-8")
         _copy_bodies(descriptor, file.parent, source)
         stop.check()
-        image = publish(
-            Recipe(name, "kit"),
+        return publish(
+            Recipe(slug(title), "kit", platforms=tuple(platforms) if len(platforms) > 1 else ()),
             source,
-            built_by=BuiltBy("kitstudio/import", kitstudio.__version__),
-            epoch=0,
-            default_platform=host_platform(),
+            built_by=built_by,
+            epoch=epoch,
+            default_platform=platforms[0] if platforms else host_platform(),
         )
+
+
+def _build(stop: Stop, title: str, file: Path, descriptor: Descriptor, blobs: Path) -> tuple[Reference, str]:
+    image = build_kit(stop, title, file, descriptor, BuiltBy("kitstudio/import", kitstudio.__version__), 0)
     version = descriptor.version if is_tag(descriptor.version) else UNVERSIONED
-    reference = Reference(LOCAL, name, version)
+    reference = Reference(LOCAL, slug(title), version)
     LayoutWriter(blobs).add(str(reference), image)
     return reference, image.digest
 
@@ -95,7 +112,7 @@ def _refuse_recipe(descriptor: Descriptor, path: Path, kit: LocalKit) -> None:
         )
     folder = path if path.is_dir() else file.parent
     recipe = descriptor.build or descriptor.dockerfile
-    beside = [name for name in _RECIPES if path.is_dir() and (folder / name).exists()]
+    beside = [name for name in RECIPES if path.is_dir() and (folder / name).exists()]
     beside += [kit.companion.name] if kit.companion else [file.name] if kit.in_comments else []
     if recipe or beside or descriptor.kind == "workload":
         what = f"its content is built from {beside[0]}" if beside else "its content is built from a recipe"

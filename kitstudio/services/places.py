@@ -238,6 +238,10 @@ class Places:
             return reference
         return reference.with_tag(_required(newest_tag(await located.place.source.tags(reference.name)), reference))
 
+    def registry(self, host: str) -> RegistrySource:
+        """The registry at ``host`` as a place to send Kits to."""
+        return self._source(host, "")
+
     def sign_ins(self) -> SignIns:
         """Accounts typed here and Docker's; opened when a registry is."""
         if self._sign_ins is None:
