@@ -179,7 +179,7 @@ def _gone(before: Surface, after: Surface) -> list[Permission]:
     for name, text in surfaces.facts(before):
         if name in DENIES or (name, text) in held:
             continue
-        if "_http_" in name and _is_twin(name, text, before):
+        if ("_http_" in name and _is_twin(name, text, before)) or _is_covered(name, text, after):
             continue
         row = permission_of((name, text))
         found.append(replace(row, sentence=f"No longer {_first_sentence(row.sentence)}.", weight=Weight.INFO, tick=""))
@@ -189,6 +189,28 @@ def _gone(before: Surface, after: Surface) -> list[Permission]:
 def _is_twin(name: str, text: str, surface: Surface) -> bool:
     hosts: tuple[str, ...] = getattr(surface, name.replace("_http", ""))
     return text.startswith("ANY ") and text.endswith("/**") and text[4:-3] in hosts
+
+
+def _is_covered(name: str, text: str, after: Surface) -> bool:
+    """Whether a wider entry still grants what is no longer named: then nothing narrowed.
+
+    Only for the wordings of §7.4 that are wider beyond doubt; a request of another config is told as its change.
+    """
+    held: tuple[str, ...] = getattr(after, name) if name != "privileged" else ()
+    if name in ("network_install_allow", "network_runtime_allow"):
+        host, port = words.split_port(text)
+        return any(_is_wider(*words.split_port(other), host, port) for other in held)
+    if name == "ssh_agent":
+        return text.partition(" ")[0] in held
+    if name == "services":
+        return text.partition("+")[0] in {other.partition("+")[0] for other in held}
+    return False
+
+
+def _is_wider(pattern: str, its_port: str, host: str, port: str) -> bool:
+    if its_port not in ("", port):
+        return False
+    return pattern in ("*", "**", host) or (pattern.startswith("**.") and host.endswith(pattern[2:]))
 
 
 def _first_sentence(sentence: str) -> str:

@@ -171,7 +171,7 @@ def _credential(typed: Credential, at: str) -> Iterator[Note]:
             name = words.term(typed.api_key.name)
             what = "a stand-in for the key" if managed else "the real key"
             sentence = f"Finds {what} for {service} in the variable {name}."
-            yield Note(f"{key} variable", f"{typed.api_key.name} {managed}", sentence, weight, f"{at}.apiKey")
+            yield Note(f"{key} variable", f"{name}: {what}", sentence, weight, f"{at}.apiKey")
 
 
 def _volume(typed: Volume, at: str) -> Note:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 
 from kitstudio.models.lock import LockedKit
 from kitstudio.models.plan import Member
-from kitstudio.models.review import Finding, Group, Permission, Review, Weight
-from kitstudio.models.words import claim
+from kitstudio.models.review import Asker, Finding, Group, Permission, Review, Weight
+from kitstudio.models.words import exact, said
 from kitstudio.services.approvals import Request
 from kitstudio.ui.widgets.monogram import repository_of
 from kitstudio.ui.widgets.text import counted, group_word, phase_words, tr, weight_word
@@ -101,16 +100,26 @@ def without_text(review: Review) -> str:
 def summary(review: Review) -> str:
     """``2 new permissions and 1 refusal taken away. Nothing has been applied yet.``"""
     gone = sum(finding.removed_refusal for finding in review.findings)
-    new = len(review.findings) - gone
+    moved = sum(bool(finding.moved_from) for finding in review.findings)
+    new = len(review.findings) - gone - moved
     parts = []
     if new:
         one, many = ("permission", "permissions") if review.first_grant else ("new permission", "new permissions")
         parts.append(counted(new, one, many))
     if gone:
         parts.append(tr("{refusals} taken away").format(refusals=counted(gone, "refusal", "refusals")))
+    if moved:
+        parts.append(
+            tr("{permissions} moved to another Kit").format(permissions=counted(moved, "permission", "permissions"))
+        )
     if not parts:
         parts.append(tr("It asks for no permission; what it does inside its sandbox stands below"))
-    return f"{tr(' and ').join(parts)}. {tr('Nothing has been applied yet.')}"
+    serious = sum(change.weight >= Weight.SERIOUS for change in review.uncounted)
+    beside = tr("Below: {changes} the specification does not count.").format(
+        changes=counted(serious, "serious change", "serious changes")
+    )
+    told = [f"{tr(' and ').join(parts)}.", *([beside] if serious else []), tr("Nothing has been applied yet.")]
+    return " ".join(told)
 
 
 def groups_summary(permissions: tuple[Permission, ...]) -> str:
@@ -148,58 +157,56 @@ def meta_words(finding: Finding) -> str:
     return phase_words(finding.permission)
 
 
-def reason_of(finding: Finding) -> str:
-    """The Kit's claim, one visible line; empty if it makes none."""
-    return next((claim(asker.reason) for asker in finding.permission.askers if asker.reason), "")
+def reason_words(asker: Asker) -> str:
+    """The Kit's own words, marked as its claim and closed in quotes nothing inside can end; or that it has none."""
+    reason = said(asker.reason)
+    return f"{tr('the Kit says:')} {reason}" if reason else tr("the Kit gives no reason")
 
 
-def as_text(request: Request) -> str:
-    """The review for a mail or a ticket."""
-    review = request.review
-    lines = [review.title, summary(review), ""]
-    for finding in review.findings:
-        item = finding.permission
-        lines += [f"[{weight_word(item.weight)}] {group_word(item.group)}: {item.sentence}", f"    {item.entry}"]
-        for asker in item.askers:
-            line = f", {tr('line')} {asker.line}" if asker.line else ""
-            lines.append(f"    {meta_words(finding)}; {asker.kit}{line}")
-        reason = reason_of(finding)
-        lines += [f"    {tr('the Kit says')}: “{reason}”" if reason else f"    {tr('the Kit gives no reason')}", ""]
-    for heading, permissions in ((tr("Narrowed"), review.narrowed), (tr("Unchanged"), review.unchanged)):
-        lines += [f"{heading}: {len(permissions)}"] + [f"    {p.sentence} ({p.entry})" for p in permissions]
-    if review.uncounted:
-        lines += ["", tr("Also changed, not counted by the specification:")]
-        lines += [f"    [{weight_word(u.weight)}] {u.sentence} ({u.kit}, {u.path})" for u in review.uncounted]
-    return "\n".join(lines).rstrip() + "\n"
+def asker_words(asker: Asker) -> str:
+    """Which Kit asks and where: ``gh 2.73.0, kit.yaml line 34``."""
+    who = exact(f"{short_name(asker.kit)} {version_of(asker.kit)}".strip())
+    return tr("{kit}, kit.yaml line {line}").format(kit=who, line=asker.line) if asker.line else who
 
 
-def as_json(request: Request) -> str:
-    """The review for a program: the findings by their keys, with who asks."""
-    review = request.review
-    return json.dumps(
-        {
-            "name": request.name,
-            "title": review.title,
-            "firstGrant": review.first_grant,
-            "findings": [
-                {
-                    "key": f.key,
-                    "widenings": [{"category": w.category, "detail": w.detail} for w in f.widenings],
-                    "removedRefusal": f.removed_refusal,
-                    **_permission(f.permission),
-                }
-                for f in review.findings
-            ],
-            "narrowed": [_permission(p) for p in review.narrowed],
-            "unchanged": [_permission(p) for p in review.unchanged],
-            "uncounted": [
-                {"sentence": u.sentence, "weight": u.weight.name.lower(), "kit": u.kit, "path": u.path}
-                for u in review.uncounted
-            ],
-        },
-        ensure_ascii=False,
-        indent=2,
-    )
+def spoken(finding: Finding) -> str:
+    """All of a finding but its entry, for assistive technology."""
+    item = finding.permission
+    lead = tr("Removed refusal") if finding.removed_refusal else weight_word(item.weight)
+    parts = [f"{lead}, {group_word(item.group)}: {item.sentence}", meta_words(finding)]
+    for asker in item.askers:
+        parts += [asker_words(asker), reason_words(asker)]
+    return ". ".join(part.rstrip(".") for part in parts if part) + "."
+
+
+def behind(count: int) -> str:
+    """How many operations wait behind the one on screen."""
+    return tr("1 more waits behind this") if count == 1 else tr("{n} more wait behind this").format(n=count)
+
+
+def gone_text() -> str:
+    """Said where the asker went away while the person was reading."""
+    return tr("What asked has ended meanwhile. The request waits under Approvals, undecided.")
+
+
+def kept_text(request: Request) -> str:
+    """What the keeping button does, for assistive technology."""
+    if request.review.first_grant:
+        return tr("Grants nothing, and records that answer.")
+    return tr("What was approved before stays in force; your answer is recorded.")
+
+
+def change_text(change: Change) -> str:
+    """``gh 2.72.0 → 2.73.0`` in a menu of changed Kits."""
+    before = version_of(change.before.reference) if change.before is not None else ""
+    after = version_of(change.member.reference)
+    name = exact(short_name(change.member.reference))
+    return f"{name} {exact(before)} → {exact(after)}" if before != after else f"{name} {exact(after)}".strip()
+
+
+def notes_of(request: Request, finding: Finding) -> tuple[str, ...]:
+    """What the person's own rules did to a finding, each rule named."""
+    return ()
 
 
 def _noun(group: Group, count: int) -> str:
@@ -212,15 +219,3 @@ _PLURALS = (Group.CREDENTIALS, Group.HOST_FILES, Group.SKILLS, Group.PORTS, Grou
 
 def _skippable(finding: Finding) -> bool:
     return finding.permission.optional and not finding.removed_refusal
-
-
-def _permission(permission: Permission) -> dict[str, object]:
-    return {
-        "group": str(permission.group),
-        "weight": permission.weight.name.lower(),
-        "sentence": permission.sentence,
-        "entry": permission.entry,
-        "phase": str(permission.phase),
-        "optional": permission.optional,
-        "askers": [{"kit": a.kit, "path": a.path, "line": a.line, "reason": a.reason} for a in permission.askers],
-    }

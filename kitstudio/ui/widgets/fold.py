@@ -41,7 +41,7 @@ def uncounted_lines(changes: Sequence[Uncounted]) -> tuple[FoldLine, ...]:
         FoldLine(
             ICON_OF_WEIGHT[c.weight] if c.weight > Weight.INFO else "info",
             Token(c.weight.name.lower()),
-            c.sentence if c.weight is Weight.INFO else f"{weight_word(c.weight)}: {c.sentence}",
+            c.sentence if c.weight is Weight.INFO else f"{weight_word(c.weight)}. {c.sentence}",
             c.entry,
             ", ".join(part for part in (wording.repository(c.kit).rpartition("/")[2], c.path) if part),
         )

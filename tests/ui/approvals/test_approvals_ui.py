@@ -125,7 +125,7 @@ def test_escape_and_closing_decide_nothing(qtbot: QtBot, theme: Theme) -> None:
 def test_there_is_no_timer_and_the_app_stays_usable(qtbot: QtBot, theme: Theme) -> None:
     dialog, decisions = shown(qtbot, theme, request(CRITICAL))
     assert not dialog.isModal()
-    assert not dialog._builder.isActive() and not decisions
+    assert not dialog.body.building and not decisions
 
 
 def test_a_first_grant_keeps_nothing_but_says_so(qtbot: QtBot, theme: Theme) -> None:
