@@ -19,7 +19,7 @@ from kitstudio.registry.newest import newest_tag
 from kitstudio.registry.reference import LOCAL, LayoutLocation, Reference, RegistryError, is_tag, parse
 from kitstudio.registry.source import Artifact, IndexEntry, Layer, Manifest, NotFound, Platform
 from kitstudio.registry.threads import Stop, in_thread
-from kitstudio.registry.watch import EVERY, Look, Pause, file_stamp, watch
+from kitstudio.registry.watch import EVERY, Look, Pause, Ready, file_stamp, watch
 from kitstudio.registry.writer import REF_NAME
 
 MAX_NAMES = 100_000
@@ -65,9 +65,9 @@ class LayoutSource:
         """The reference an ``oci:DIR[:TAG|@DIGEST]`` location means in this layout."""
         return await in_thread(self._reference, location)
 
-    async def events(self) -> AsyncIterator[str]:
+    async def events(self, ready: Ready | None = None) -> AsyncIterator[str]:
         """Repositories whose versions changed, came or went, noticed within a few seconds."""
-        async for repository in watch(self._states(), every=self._every, pause=self._pause):
+        async for repository in watch(self._states(), every=self._every, pause=self._pause, ready=ready):
             yield repository
 
     def _states(self) -> Look:

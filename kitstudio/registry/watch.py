@@ -26,10 +26,14 @@ RATIO = 20.0
 Look = Callable[[Stop], Mapping[str, Hashable]]
 """Names and the state each is in; equal states mean nothing happened. Runs in a worker thread."""
 Pause = Callable[[float], Awaitable[None]]
+Ready = Callable[[], None]
 
 
-async def watch(look: Look, *, every: float = EVERY, pause: Pause = asyncio.sleep) -> AsyncIterator[str]:
-    """Names whose state changed, appeared or went, for as long as somebody listens."""
+async def watch(
+    look: Look, *, every: float = EVERY, pause: Pause = asyncio.sleep, ready: Ready | None = None
+) -> AsyncIterator[str]:
+    """Names whose state changed, appeared or went, for as long as somebody listens. ``ready`` is called after the first
+    look: from then on nothing is missed."""
     known: Mapping[str, Hashable] | None = None
     failed = 0
     took = 0.0
@@ -50,6 +54,8 @@ async def watch(look: Look, *, every: float = EVERY, pause: Pause = asyncio.slee
             for name in sorted({*known, *found}):
                 if known.get(name) != found.get(name):
                     yield name
+        elif ready is not None:
+            ready()
         known = found
 
 

@@ -115,9 +115,10 @@ class Catalog:
         return tuple(self._offers.values())
 
     async def start(self) -> None:
-        """Show what is kept, and watch layouts, folders and set files from now on; ``close`` ends it."""
+        """Show what is kept, and watch layouts, folders and set files from now on; ``close`` ends it. Before the first
+        ``refresh``, so that nothing happens unseen in between."""
         await self._load()
-        self._watching.start(self._shelves.values())
+        await self._watching.start(self._shelves.values())
         if any(shelf.place.kind is SourceKind.REGISTRY for shelf in self._shelves.values()):
             await self._name_accounts()
 
@@ -213,13 +214,14 @@ class Catalog:
             return self._info(self._shelves[place.id])
         shelf = self._remember(place)
         await self._load()
+        await self._watching.add(shelf)
         await self._list(shelf)
         if shelf.error is not None and (not place.network or place.kind is SourceKind.SET):
+            self._watching.drop(place.id)
             del self._shelves[place.id]
             self.changed.publish(None)
             raise shelf.error
         self._settings.set(SOURCES_KEY, (*self._settings.texts(SOURCES_KEY), place.text))
-        self._watching.add(shelf)
         return self._info(shelf)
 
     def visit(self, place: Place) -> None:

@@ -15,7 +15,7 @@ from kitstudio.registry.layout import LayoutSource
 from kitstudio.registry.reference import LOCAL, Reference, RegistryError, is_tag
 from kitstudio.registry.source import Artifact, Manifest, NotFound, Platform
 from kitstudio.registry.threads import Stop, in_thread
-from kitstudio.registry.watch import EVERY, Pause, tree_stamp, watch
+from kitstudio.registry.watch import EVERY, Pause, Ready, tree_stamp, watch
 from kitstudio.services.importing import UNVERSIONED, import_folder, slug
 
 MAX_FOLDERS = 1000
@@ -47,13 +47,13 @@ class FolderSource:
     async def blob(self, reference: Reference, digest: str, size: int) -> Path:
         return await self._store.blob(reference, digest, size)
 
-    async def events(self) -> AsyncIterator[str]:
+    async def events(self, ready: Ready | None = None) -> AsyncIterator[str]:
         """Kits whose files changed, came or went, noticed within a few seconds."""
 
         def look(stop: Stop) -> Mapping[str, Hashable]:
             return {name: tree_stamp(path, stop) for name, path in self._kits(stop).items()}
 
-        async for repository in watch(look, every=self._every, pause=self._pause):
+        async for repository in watch(look, every=self._every, pause=self._pause, ready=ready):
             yield repository
 
     async def folder(self, repository: str) -> Path:

@@ -14,7 +14,7 @@ from kitstudio.registry.newest import newest_tag
 from kitstudio.registry.reference import Reference, RegistryError, parse
 from kitstudio.registry.source import Artifact, Manifest, NotFound, Platform, Source
 from kitstudio.registry.threads import Stop, in_thread
-from kitstudio.registry.watch import file_stamp, watch
+from kitstudio.registry.watch import Ready, file_stamp, watch
 from kitstudio.services.composition import SetState, expanded_set, is_set
 from kitstudio.services.set_documents import read_set
 
@@ -46,14 +46,14 @@ class SetSource:
     async def blob(self, reference: Reference, digest: str, size: int) -> Path:
         return await self._source_of(reference).blob(reference, digest, size)
 
-    async def events(self) -> AsyncIterator[str]:
+    async def events(self, ready: Ready | None = None) -> AsyncIterator[str]:
         """Kits that came, went or moved, noticed within a few seconds."""
 
         def look(stop: Stop) -> Mapping[str, Hashable]:
             stamp = file_stamp(self.path)
             return {reference.name: (str(reference), stamp) for reference in self._kits(stop)}
 
-        async for repository in watch(look):
+        async for repository in watch(look, ready=ready):
             yield repository
 
     async def stated(self, repository: str) -> Reference:
