@@ -63,6 +63,46 @@ def destination(request: h11.Request) -> tuple[str, int, bytes]:
     return host, port, path
 
 
+def inner_target(request: h11.Request, host: str, port: int, *, secure: bool) -> bytes:
+    """The origin-form target of a request read inside a tunnel to ``host``; ``Unacceptable`` where it means another.
+
+    The Host header must name the very host and port the tunnel was opened for.
+    """
+    if request.http_version not in (b"1.1", b"1.0"):
+        raise Unacceptable("not HTTP/1.x", host)
+    if request.method == b"CONNECT":
+        raise Unacceptable("a tunnel inside a tunnel", host)
+    scheme = "https://" if secure else "http://"
+    target = request.target.decode("ascii", "replace")
+    if any(ord(c) <= 32 or c in "\\\x7f\ufffd" for c in target):
+        raise Unacceptable("the target holds blanks, controls or backslashes", host)
+    lengths = [name for name, _ in request.headers if name == b"content-length"]
+    if lengths and any(name == b"transfer-encoding" for name, _ in request.headers):
+        raise Unacceptable("both Content-Length and Transfer-Encoding", host)
+    stated = [value.decode("ascii", "replace") for name, value in request.headers if name == b"host"]
+    if target.lower().startswith(scheme):
+        authority = re.split(r"[/?#]", target[len(scheme) :], maxsplit=1)[0]
+        stated.append(authority)
+        rest = target[len(scheme) + len(authority) :].partition("#")[0]
+        target = rest if rest.startswith("/") else "/" + rest
+    elif not target.startswith("/") and (target, request.method) != ("*", b"OPTIONS"):
+        raise Unacceptable("the target is no path", host)
+    if not stated:
+        raise Unacceptable("no Host header", host)
+    for value in stated:
+        name, number = _authority(value, 443 if secure else 80)
+        if _same(name) != host or (number != port and ":" in value.rpartition("]")[2]):
+            raise Unacceptable("the Host header names another host than the connection", host)
+    return target.encode("ascii")
+
+
+def wants_websocket(request: h11.Request) -> bool:
+    """Whether the client asks to go on with WebSocket: the one upgrade that is carried."""
+    return request.method == b"GET" and any(
+        name == b"upgrade" and value.strip().lower() == b"websocket" for name, value in request.headers
+    )
+
+
 def _authority(text: str, default_port: int) -> tuple[str, int]:
     if "@" in text:
         raise Unacceptable("user information in the authority")

@@ -1,54 +1,51 @@
 """The only way out of a sandbox: an HTTP/1.1 proxy on the host, spoken to over streams the guest cannot bypass.
 
-``CONNECT host:port`` tunnels bytes; absolute-form requests are re-framed one by one. Every request is judged by
-name, port and phase before anything is resolved; every judgement is recorded with the line that decided.
+``CONNECT host:port`` tunnels bytes; absolute-form requests are re-framed one by one, and so is what goes through a
+tunnel that the policy or a credential makes us look into. Every request is judged by name, port and phase (and there
+by method and path) before anything is resolved; every judgement is recorded with the line that decided.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import replace
 
 import h11
 
 from kitstudio.runtime.backend import Decision
 from kitstudio.runtime.policy import EgressPolicy, Phase, Ruling
+from kitstudio.runtime.proxy.authority import Authority
+from kitstudio.runtime.proxy.client import ByteReader, ByteWriter, Client, Limits
 from kitstudio.runtime.proxy.dial import CHUNK, Connector, Forbidden, Resolver, Unreachable, connect, dial, resolve
+from kitstudio.runtime.proxy.exchange import carry, exchange
 from kitstudio.runtime.proxy.log import DecisionLog
-from kitstudio.runtime.proxy.request import Unacceptable, authority_of, destination, end_to_end, path_only
+from kitstudio.runtime.proxy.presenter import NoPresenter, Presenter
+from kitstudio.runtime.proxy.request import (
+    Unacceptable,
+    authority_of,
+    destination,
+    end_to_end,
+    inner_target,
+    path_only,
+    wants_websocket,
+)
+from kitstudio.runtime.proxy.tls import Prefixed, TlsStream
 
+__all__ = ["Limits", "Proxy"]
 
-class ByteReader(Protocol):
-    """What the proxy needs of a stream's reading half."""
-
-    async def read(self, n: int = ..., /) -> bytes: ...
-
-
-class ByteWriter(Protocol):
-    """What the proxy needs of a stream's writing half."""
-
-    def write(self, data: bytes, /) -> None: ...
-    async def drain(self) -> None: ...
-    def write_eof(self) -> None: ...
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds on a hostile client. Seconds and bytes."""
-
-    connections: int = 256
-    head_bytes: int = 32768
-    head_seconds: float = 20.0
-    connect_seconds: float = 30.0
-    idle_seconds: float = 3600.0
+_HANDSHAKE = b"\x16"
+"""How every TLS connection begins."""
 
 
 class Proxy:
-    """One sandbox's proxy. ``phase`` starts closed; ``switch`` changes it and cuts what is open."""
+    """One sandbox's proxy. ``phase`` starts closed; ``switch`` changes it and cuts what is open.
+
+    ``presenter`` puts credentials in place; ``authority`` issues the certificates shown to the guest where a connection
+    is looked into; ``upstream`` verifies the real servers.
+    """
 
     def __init__(
         self,
@@ -59,6 +56,9 @@ class Proxy:
         connector: Connector = connect,
         limits: Limits | None = None,
         clock: Callable[[], float] = time.time,
+        presenter: Presenter | None = None,
+        authority: Authority | None = None,
+        upstream: ssl.SSLContext | None = None,
     ) -> None:
         self.phase = Phase.CLOSED
         self._policy = policy
@@ -67,6 +67,9 @@ class Proxy:
         self._connector = connector
         self._limits = limits or Limits()
         self._clock = clock
+        self._presenter: Presenter = presenter or NoPresenter()
+        self._issuer = authority
+        self._upstream = upstream
         self._open: set[asyncio.Task[None]] = set()
 
     @property
@@ -98,7 +101,7 @@ class Proxy:
             writer.close()
 
     async def _guarded(self, reader: ByteReader, writer: ByteWriter) -> None:
-        client = _Client(reader, writer, self._limits)
+        client = Client(reader, writer, self._limits)
         try:
             if len(self._open) > self._limits.connections:
                 await client.refuse(503, "Too many connections from this sandbox.")
@@ -112,7 +115,7 @@ class Proxy:
         except (OSError, EOFError, h11.LocalProtocolError):
             return
 
-    async def _one(self, client: _Client) -> bool:
+    async def _one(self, client: Client) -> bool:
         """One request; True when another may follow on the same stream."""
         async with asyncio.timeout(self._limits.head_seconds):
             request = await client.head()
@@ -121,97 +124,154 @@ class Proxy:
         try:
             host, port, target = destination(request)
         except Unacceptable as bad:
-            self._record(Ruling(False, self.phase, bad.host, 0, reason=bad.reason), request)
-            await client.refuse(400, f"Refused: {bad.reason}.")
+            return await self._reject(client, request, bad)
+        if request.method == b"CONNECT":
+            ruling = self._policy.decide(self.phase, host, port)
+            if ruling.allowed and (ruling.inspect or self._presenter.covers(self.phase, ruling.host, port)):
+                await self._look_inside(client, request, ruling)
+                return False
+        else:
+            method = request.method.decode("ascii")
+            ruling = self._policy.decide_request(self.phase, host, port, method, target.decode("ascii"))
+        upstream = await self._reach(client, request, ruling)
+        if upstream is None:
             return False
-        ruling = self._policy.decide(self.phase, host, port)
-        if not ruling.allowed:
-            self._record(ruling, request)
-            await client.refuse(403, _refusal(ruling))
-            return False
-        try:
-            async with asyncio.timeout(self._limits.connect_seconds):
-                upstream = await dial(self._policy, ruling, self._resolver, self._connector)
-        except Forbidden as forbidden:
-            refused = Ruling(False, ruling.phase, ruling.host, ruling.port, ruling.rule, str(forbidden))
-            self._record(refused, request)
-            await client.refuse(403, _refusal(refused))
-            return False
-        except (Unreachable, TimeoutError) as error:
-            self._record(ruling, request, str(error) or "no answer in time")
-            await client.refuse(502, f"Allowed, but unreachable: {error or 'no answer in time'}.")
-            return False
-        self._record(ruling, request)
         try:
             if request.method == b"CONNECT":
-                await self._tunnel(client, *upstream)
+                early = await client.accept_tunnel()
+                await carry(client, upstream, self._limits, to_server=early)
                 return False
-            return await self._exchange(client, request, target, *upstream)
+            return await self._forward(client, request, target, ruling, upstream, secure=False)
         finally:
             upstream[1].close()
 
-    async def _tunnel(self, client: _Client, reader: ByteReader, writer: ByteWriter) -> None:
-        early = await client.accept_tunnel()
-        if early:
-            writer.write(early)
-        activity = [asyncio.get_running_loop().time()]
-        pumps = [
-            asyncio.create_task(_pump(client.reader, writer, activity)),
-            asyncio.create_task(_pump(reader, client.writer, activity)),
-        ]
+    async def _look_inside(self, client: Client, connect: h11.Request, ruling: Ruling) -> None:
+        """Serve the requests within a tunnel one by one; what is not HTTP is refused (network-policy@2, duty 4)."""
+        first = await client.accept_tunnel()
         try:
-            await _until_done_or_idle(pumps, activity, self._limits.idle_seconds)
-        finally:
-            for pump in pumps:
-                pump.cancel()
-            await asyncio.gather(*pumps, return_exceptions=True)
+            async with asyncio.timeout(self._limits.head_seconds):
+                first = first or await client.reader.read(CHUNK)
+        except TimeoutError:
+            first = b""
+        reader: ByteReader = Prefixed(first, client.reader)
+        writer: ByteWriter = client.writer
+        secure = first[:1] == _HANDSHAKE
+        why = "" if secure or first[:1].isalpha() else "nothing that can be looked into was sent"
+        if secure:
+            reader = writer = stream = TlsStream(reader, writer, self._authority().context(ruling.host))
+            try:
+                async with asyncio.timeout(self._limits.head_seconds):
+                    await stream.handshake()
+            except (ssl.SSLError, TimeoutError, OSError) as error:
+                reason = getattr(error, "reason", "") or type(error).__name__
+                why = f"its encryption cannot be looked into ({reason})"
+        if why:
+            self._record(
+                replace(ruling, allowed=False, reason=f"{ruling.host} is open to HTTP only, and {why}"), connect
+            )
+            return
+        inner = Client(reader, writer, self._limits)
+        try:
+            while await self._inner(inner, ruling.host, ruling.port, secure=secure):
+                pass
+        except h11.RemoteProtocolError as error:
+            self._record(replace(ruling, allowed=False, reason=f"not an acceptable request: {error}"), connect)
+            await inner.refuse(error.error_status_hint, f"Not an acceptable request: {error}.")
+        except TimeoutError:
+            await inner.refuse(408, "Too slow.")
 
-    async def _exchange(
-        self, client: _Client, request: h11.Request, target: bytes, reader: ByteReader, writer: ByteWriter
+    async def _inner(self, client: Client, host: str, port: int, *, secure: bool) -> bool:
+        """One request inside a tunnel to ``host``; True when another may follow."""
+        async with asyncio.timeout(self._limits.idle_seconds if client.begun else self._limits.head_seconds):
+            request = await client.head()
+        if request is None:
+            return False
+        try:
+            target = inner_target(request, host, port, secure=secure)
+        except Unacceptable as bad:
+            return await self._reject(client, request, bad)
+        method = request.method.decode("ascii")
+        ruling = self._policy.decide_request(self.phase, host, port, method, target.decode("ascii"))
+        upstream = await self._reach(client, request, ruling, secure=secure)
+        if upstream is None:
+            return False
+        try:
+            return await self._forward(client, request, target, ruling, upstream, secure=secure)
+        finally:
+            upstream[1].close()
+
+    async def _reach(
+        self, client: Client, request: h11.Request, ruling: Ruling, *, secure: bool = False
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """Record the ruling and connect; None where it was refused or nobody answers, the client told."""
+        if not ruling.allowed:
+            self._record(ruling, request)
+            await client.refuse(403, _refusal(ruling))
+            return None
+        writer: asyncio.StreamWriter | None = None
+        try:
+            async with asyncio.timeout(self._limits.connect_seconds):
+                reader, writer = await dial(self._policy, ruling, self._resolver, self._connector)
+                if secure:
+                    await writer.start_tls(self._trust(), server_hostname=ruling.host)
+        except Forbidden as forbidden:
+            refused = replace(ruling, allowed=False, reason=str(forbidden))
+            self._record(refused, request)
+            await client.refuse(403, _refusal(refused))
+            return None
+        except (Unreachable, TimeoutError, OSError) as error:
+            if writer is not None:
+                writer.close()
+            why = str(error) or "no answer in time"
+            if isinstance(error, ssl.SSLCertVerificationError):
+                why = f"its certificate is not trusted: {error.verify_message}"
+            self._record(ruling, request, why)
+            await client.refuse(502, f"Allowed, but unreachable: {why}.")
+            return None
+        self._record(ruling, request)
+        return reader, writer
+
+    async def _forward(
+        self,
+        client: Client,
+        request: h11.Request,
+        target: bytes,
+        ruling: Ruling,
+        upstream: tuple[ByteReader, ByteWriter],
+        *,
+        secure: bool,
     ) -> bool:
-        """Re-frame one request and its answer; nothing the client sent reaches the server unparsed."""
-        server = h11.Connection(h11.CLIENT, max_incomplete_event_size=self._limits.head_bytes)
-        headers = [*end_to_end(request.headers), (b"Connection", b"close")]
+        headers = end_to_end(request.headers)
         if not any(name.lower() == b"host" for name, _ in headers):
             headers.append((b"Host", authority_of(request.target.decode("ascii")).encode()))
-        if any(name == b"transfer-encoding" for name, _ in request.headers):
-            headers.append((b"Transfer-Encoding", b"chunked"))
-        writer.write(server.send(h11.Request(method=request.method, target=target, headers=headers)) or b"")
-        await writer.drain()
-
-        async def upload() -> None:
-            try:
-                while True:
-                    event = await client.body()
-                    writer.write(server.send(event) or b"")
-                    await writer.drain()
-                    if isinstance(event, h11.EndOfMessage):
-                        return
-            except Exception:
-                writer.close()  # ends the answer's reader, which then reports what happened here
-                raise
-
-        uploading = asyncio.ensure_future(upload())
         try:
-            while True:
-                event = server.next_event()
-                if event is h11.NEED_DATA:
-                    async with asyncio.timeout(self._limits.idle_seconds):
-                        in_head = server.their_state is h11.SEND_RESPONSE
-                        server.receive_data(await reader.read(self._limits.head_bytes if in_head else CHUNK))
-                    continue
-                await client.answer(event)
-                if isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
-                    break
-            return uploading.done() and uploading.exception() is None and client.again()
-        except h11.RemoteProtocolError as error:
-            if uploading.done():
-                uploading.result()
-            await client.refuse(502, f"The server's answer is not acceptable: {error}.")
+            headers = self._presenter.present(self.phase, ruling.host, ruling.port, headers, secure=secure)
+        except Unacceptable as bad:
+            refused = replace(ruling, allowed=False, reason=bad.reason)
+            self._record(refused, request)
+            await client.refuse(403, _refusal(refused))
             return False
-        finally:
-            uploading.cancel()
-            await asyncio.gather(uploading, return_exceptions=True)
+        return await exchange(
+            client, request, target, headers, upstream, self._limits, upgrade=wants_websocket(request)
+        )
+
+    async def _reject(self, client: Client, request: h11.Request, bad: Unacceptable) -> bool:
+        """What cannot be read in one way only is no request."""
+        self._record(Ruling(False, self.phase, bad.host, 0, reason=bad.reason), request)
+        await client.refuse(400, f"Refused: {bad.reason}.")
+        return False
+
+    def _authority(self) -> Authority:
+        if self._issuer is None:
+            self._issuer = Authority.create("")
+        return self._issuer
+
+    def _trust(self) -> ssl.SSLContext:
+        """How the real servers are verified: by what this computer trusts."""
+        if self._upstream is None:
+            self._upstream = ssl.create_default_context()
+            self._upstream.set_alpn_protocols(["http/1.1"])
+        return self._upstream
 
     def _record(self, ruling: Ruling, request: h11.Request, reason: str = "") -> None:
         rule = ruling.rule
@@ -231,106 +291,6 @@ class Proxy:
                 reason=reason or ruling.reason,
             )
         )
-
-
-async def _pump(reader: ByteReader, writer: ByteWriter, activity: list[float]) -> None:
-    while data := await reader.read(CHUNK):
-        activity[0] = asyncio.get_running_loop().time()
-        writer.write(data)
-        await writer.drain()
-    writer.write_eof()
-
-
-async def _until_done_or_idle(pumps: list[asyncio.Task[None]], activity: list[float], idle: float) -> None:
-    """Return when both directions ended; raise what one of them raised, or ``TimeoutError`` when neither moves."""
-    waiting = set(pumps)
-    while waiting:
-        left = activity[0] + idle - asyncio.get_running_loop().time()
-        if left <= 0:
-            raise TimeoutError
-        done, waiting = await asyncio.wait(waiting, timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        for pump in done:
-            pump.result()
-
-
-class _Client:
-    """The guest's half: an h11 server over a stream."""
-
-    def __init__(self, reader: ByteReader, writer: ByteWriter, limits: Limits) -> None:
-        self.reader = reader
-        self.writer = writer
-        self._limits = limits
-        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=limits.head_bytes)
-
-    async def head(self) -> h11.Request | None:
-        event = await self._next(self._limits.head_bytes)
-        return event if isinstance(event, h11.Request) else None
-
-    async def body(self) -> h11.Data | h11.EndOfMessage:
-        async with asyncio.timeout(self._limits.idle_seconds):
-            event = await self._next()
-        if not isinstance(event, h11.Data | h11.EndOfMessage):
-            raise EOFError
-        return h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
-
-    async def accept_tunnel(self) -> bytes:
-        """Answer a CONNECT and give back bytes the client sent ahead."""
-        await self._next()
-        await self._send(h11.Response(status_code=200, reason=b"Connection established", headers=[]))
-        return self._http.trailing_data[0]
-
-    async def answer(self, event: object) -> None:
-        if isinstance(event, h11.InformationalResponse):
-            if event.status_code != 101:
-                await self._send(event)
-        elif isinstance(event, h11.Response):
-            headers = end_to_end(event.headers)
-            if any(name == b"transfer-encoding" for name, _ in event.headers):
-                headers.append((b"Transfer-Encoding", b"chunked"))
-            await self._send(h11.Response(status_code=event.status_code, reason=event.reason, headers=headers))
-        elif isinstance(event, h11.Data):
-            await self._send(h11.Data(data=event.data))
-        elif isinstance(event, h11.EndOfMessage):
-            await self._send(h11.EndOfMessage())
-
-    def again(self) -> bool:
-        """Ready for the next request on this stream, where both sides may continue."""
-        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
-            return False
-        self._http.start_next_cycle()
-        return True
-
-    async def refuse(self, status: int, text: str) -> None:
-        """A short answer, then the end; silent where an answer has begun or the client is gone."""
-        if self._http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            return
-        body = text.encode() + b"\n"
-        headers = [
-            (b"Content-Type", b"text/plain; charset=utf-8"),
-            (b"Content-Length", str(len(body)).encode()),
-            (b"Connection", b"close"),
-            (b"X-Kit-Studio", b"refused"),
-        ]
-        try:
-            await self._send(h11.Response(status_code=status, headers=headers))
-            await self._send(h11.Data(data=body))
-            await self._send(h11.EndOfMessage())
-            self.writer.write_eof()
-        except (OSError, h11.LocalProtocolError):
-            return
-
-    async def _next(self, piece: int = CHUNK) -> object:
-        while True:
-            event = self._http.next_event()
-            if event is h11.NEED_DATA:
-                data = await self.reader.read(piece)
-                self._http.receive_data(data)
-                continue
-            return event
-
-    async def _send(self, event: h11.Event) -> None:
-        self.writer.write(self._http.send(event) or b"")
-        await self.writer.drain()
 
 
 def _refusal(ruling: Ruling) -> str:

@@ -1,0 +1,31 @@
+"""What the proxy asks of whoever presents credentials on the way out (credential@1)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kitstudio.runtime.policy import Phase
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class Presenter(Protocol):
+    """Presents what the host holds; the guest has at most a stand-in for it."""
+
+    def covers(self, phase: Phase, host: str, port: int) -> bool:
+        """Whether requests to that host may have to carry a credential, and so must be looked into."""
+
+    def present(self, phase: Phase, host: str, port: int, headers: Headers, *, secure: bool) -> Headers:
+        """The headers with the credential in place. Raises ``Unacceptable`` where it must not be sent like this."""
+
+
+class NoPresenter:
+    """For a sandbox without credentials."""
+
+    def covers(self, phase: Phase, host: str, port: int) -> bool:
+        """Never."""
+        return False
+
+    def present(self, phase: Phase, host: str, port: int, headers: Headers, *, secure: bool) -> Headers:
+        """Unchanged."""
+        return headers
