@@ -189,6 +189,11 @@ class MainWindow(QMainWindow):
             self.stack.addWidget(page)
             page.title_changed.connect(partial(self._title, page))
             page.status_changed.connect(partial(self._status, name))
+            if name is PageName.CATALOG:
+                page.badge_changed.connect(self.rail.buttons[name].show_badge)
+                cleared = getattr(page, "query_cleared", None)
+                if cleared is not None:
+                    cleared.connect(self.header.search.clear)
             if page.undo_stack is not None:
                 self._undo.addStack(page.undo_stack)
             page.restore_state(self._kept(name))

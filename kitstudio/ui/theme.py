@@ -82,12 +82,12 @@ TONE_OF_WEIGHT = {
     Weight.CRITICAL: Tone.CRITICAL,
 }
 ICON_OF_WEIGHT = {
-    Weight.INFO: "success",
+    Weight.INFO: "info",
     Weight.NOTICE: "notice",
     Weight.SERIOUS: "serious",
     Weight.CRITICAL: "critical",
 }
-"""An ordinary grant is a checked circle in a list; as a chip it shows its category instead."""
+"""The shape of a weight in a list; an ordinary grant as a chip shows its category instead."""
 ICON_OF_GROUP = {
     Group.NETWORK: "network",
     Group.CREDENTIALS: "credentials",
@@ -198,7 +198,8 @@ class Theme(QObject):
         for ratio in sorted({1.0, 2.0, _ratio()}):
             for state, token in ((QIcon.State.Off, colour), (QIcon.State.On, on or colour)):
                 made.addPixmap(self.pixmap(name, size, token, ratio), QIcon.Mode.Normal, state)
-                made.addPixmap(self.pixmap(name, size, disabled or Token.DISABLED, ratio), QIcon.Mode.Disabled, state)
+                off = disabled or Token.BORDER_STRONG
+                made.addPixmap(self.pixmap(name, size, off, ratio), QIcon.Mode.Disabled, state)
         return made
 
     def icon_size(self, size: int = 16) -> QSize:

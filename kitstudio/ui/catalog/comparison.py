@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from kitstudio.models.review import Group, Permission, Weight
+from kitstudio.models.review import Group, Permission, Uncounted, Weight
 from kitstudio.models.surface import Widening, diff_widenings, project
 from kitstudio.services.catalog import KitDetails
+from kitstudio.ui.widgets.fold import FoldLine, uncounted_lines
 from kitstudio.ui.widgets.text import tr
 
 
@@ -38,10 +39,20 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All changes, widening ones first, then what narrowed; ``unchanged`` apart."""
+    """All changes, widening ones first, then what narrowed; ``unchanged`` apart. ``new`` and ``gone``: hooks, files and
+    the rest that the specification does not count."""
 
     changes: tuple[Change, ...]
     unchanged: tuple[Permission, ...]
+    new: tuple[Uncounted, ...] = ()
+    gone: tuple[Uncounted, ...] = ()
+
+    def also_lines(self) -> tuple[FoldLine, ...]:
+        """What §7.4 leaves out and differs between the two: in B, then no longer in it."""
+        new, gone = uncounted_lines(self.new), uncounted_lines(self.gone)
+        added = (replace(line, sentence=tr("Added: {what}").format(what=line.sentence)) for line in new)
+        dropped = (replace(line, sentence=tr("Dropped: {what}").format(what=line.sentence)) for line in gone)
+        return (*added, *dropped)
 
     @property
     def widens(self) -> bool:
@@ -60,6 +71,8 @@ class Comparison:
             return tr("B asks for more than A.")
         if self.changes:
             return tr("B asks for less than A.")
+        if self.new or self.gone:
+            return tr("B asks for the same as A, and does other things inside.")
         return tr("B asks for the same as A.")
 
 
@@ -80,7 +93,11 @@ def compare(a: KitDetails, b: KitDetails) -> Comparison:
     order = list(Group)
     changes.sort(key=lambda change: (not change.widens, order.index(change.group), -change.weight))
     unchanged = tuple(p for key, p in new.items() if key not in touched and key in old)
-    return Comparison(_merged(changes), unchanged)
+    before_too = {_uncounted_key(item) for item in a.uncounted}
+    after_too = {_uncounted_key(item) for item in b.uncounted}
+    new_too = tuple(item for item in b.uncounted if _uncounted_key(item) not in before_too)
+    gone_too = tuple(item for item in a.uncounted if _uncounted_key(item) not in after_too)
+    return Comparison(_merged(changes), unchanged, new_too, gone_too)
 
 
 def _change(
@@ -115,3 +132,7 @@ def _merged(changes: list[Change]) -> tuple[Change, ...]:
     for change in changes:
         seen.setdefault((change.kind, change.group, change.a, change.b, change.sentence), change)
     return tuple(seen.values())
+
+
+def _uncounted_key(item: Uncounted) -> tuple[str, str, int]:
+    return item.sentence, item.entry, int(item.weight)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QMimeData, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QDrag, QMouseEvent, QPainter, QPixmap
+from PySide6.QtGui import QDrag, QMouseEvent, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 
 from kitstudio.models.words import claim
 from kitstudio.services.catalog import KitCard
+from kitstudio.ui.catalog.pictures import KitPictures
 from kitstudio.ui.drag import reference_mime
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
@@ -19,18 +20,29 @@ from kitstudio.ui.widgets.text import tr, visible
 class DragMonogram(Monogram):
     """Press and move starts a drag of the Kit at the version shown."""
 
-    def __init__(self, theme: Theme, side: int, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, side: int, pictures: KitPictures | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(theme, "", side, parent)
         self.setObjectName("kit-handle")
+        self._pictures = pictures
+        self._shown: KitCard | None = None
         self._card: KitCard | None = None
         self._pressed: QPoint | None = None
 
     def show_card(self, card: KitCard, usable: bool) -> None:
+        self._shown = card
         self._card = card if usable else None
         self.show_repository(card.repository)
         self.setCursor(Qt.CursorShape.OpenHandCursor if usable else Qt.CursorShape.ArrowCursor)
         if usable:
             self.setToolTip(tr("{name}: drag it to a set").format(name=visible(card.reference)))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._shown is not None and self._pictures is not None:
+            self._pictures.paint(QPainter(self), self.rect(), self._shown)
+        else:
+            super().paintEvent(event)
 
     def mime(self) -> QMimeData | None:
         """What a drag of it carries; None where the Kit cannot be used."""

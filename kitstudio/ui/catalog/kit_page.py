@@ -1,37 +1,38 @@
-"""The Kit page beside the list: who it is, what it asks for, and everything behind it."""
+"""The Kit page beside the list: who it is, what it asks for, and everything behind it. Nothing is fetched for a tab
+that was not opened."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QComboBox, QDialog, QStackedWidget, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.review import Phase, Weight
-from kitstudio.models.words import claim
-from kitstudio.services.catalog import CardKind, Catalog, KitDetails
-from kitstudio.ui.catalog.cards import kind_word
+from kitstudio.registry.source import SignInRequired
+from kitstudio.services.app import Studio
+from kitstudio.services.catalog import KitDetails
+from kitstudio.ui.catalog.conformance_tab import ConformanceTab
 from kitstudio.ui.catalog.descriptor_view import DescriptorView
-from kitstudio.ui.catalog.drag_handle import DragMonogram
 from kitstudio.ui.catalog.inside import InsidePanel
-from kitstudio.ui.catalog.kit_tabs import InputsTab, ManifestTab, NeedsTab, OverviewTab, image_size
-from kitstudio.ui.catalog.versions_tab import VersionsTab, tag_of
+from kitstudio.ui.catalog.kit_header import KitHeader
+from kitstudio.ui.catalog.kit_tabs import InputsTab, NeedsTab, OverviewTab
+from kitstudio.ui.catalog.manifest_tab import ManifestTab
+from kitstudio.ui.catalog.pictures import KitPictures
+from kitstudio.ui.catalog.recipe_tab import RecipeTab
+from kitstudio.ui.catalog.sign_in_place import SignInPlace, host_in
+from kitstudio.ui.catalog.versions_tab import VersionsTab
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Tone
 from kitstudio.ui.widgets import (
-    Chip,
-    ChipLook,
     ChipRow,
     Elided,
-    ExactEntry,
     PermissionList,
     Segmented,
     Skeleton,
     StateView,
-    button,
     column,
     count_looks,
     holder,
@@ -39,10 +40,9 @@ from kitstudio.ui.widgets import (
     line,
     row,
     set_ground,
-    text_label,
 )
 from kitstudio.ui.widgets.tab_strip import TabStrip
-from kitstudio.ui.widgets.text import moment_text, size_text, tr, visible
+from kitstudio.ui.widgets.text import tr
 
 TABS = (
     ("overview", "Overview"),
@@ -50,34 +50,44 @@ TABS = (
     ("needs", "Needs & offers"),
     ("inputs", "Inputs"),
     ("versions", "Versions"),
+    ("recipe", "Recipe"),
     ("descriptor", "Descriptor"),
     ("manifest", "Manifest"),
+    ("conformance", "Conformance"),
 )
 
 
 class KitPage(QWidget):
-    """Shows one Kit. ``add_wanted(reference)``, ``closed``."""
+    """Shows one Kit. ``add_wanted(reference)``, ``closed``, ``shown(repository)``, ``signed_in(host)``."""
 
     add_wanted = Signal(str)
     closed = Signal()
     shown = Signal(str)
+    signed_in = Signal(str)
 
-    def __init__(self, theme: Theme, catalog: Catalog, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, studio: Studio, pictures: KitPictures | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.theme = theme
-        self._catalog = catalog
+        self._catalog = studio.catalog
         self._details: KitDetails | None = None
         self._reference = ""
+        self._reasons: Mapping[str, str] | None = None
         self._tasks = Tasks(self, self._failed)
         set_ground(self, "raised")
-        self._build_header()
-        self._build_tabs()
-        content = holder(column(self._header, line(), self._tabs_stack, spacing=0))
+        self._header = KitHeader(theme, pictures or KitPictures(theme, parent=self))
+        self._header.add_wanted.connect(self.add_wanted)
+        self._header.version_chosen.connect(self._open_tag)
+        self._header.closed.connect(self.closed)
+        self._build_tabs(studio)
+        strip = row(self._tabs, spacing=0, margins=(16, 0, 16, 0))
+        content = holder(column(self._header, strip, line(), self._tabs_stack, spacing=0))
         loading = holder(column(Skeleton(theme, (0.35, 0.7, 0.5)), None, margins=(20, 20, 20, 20)))
         self._state = StateView(theme, "critical", "", "")
         self._state.acted.connect(self._state_acted)
         self._stack = QStackedWidget()
-        for part in (content, loading, self._state):
+        for part in (content, loading, self._state, self._build_refused(studio)):
             self._stack.addWidget(part)
         self.setLayout(column(self._stack, spacing=0))
 
@@ -101,26 +111,24 @@ class KitPage(QWidget):
     def show_details(self, details: KitDetails) -> None:
         """Show a Kit that was fetched."""
         self._details = details
-        card = details.card
-        self._name.show_text(claim(card.display_name) or card.repository)
-        self._verified.setVisible(card.verified)
-        self._verified.show_look(
-            ChipLook(tr("{name}, verified").format(name=visible(card.publisher)), Tone.SUCCESS, "seal")
-        )
-        self._reference_label.show_text(card.reference)
-        self._line.setText(self._summary(details))
-        usable = card.kind in (CardKind.WORKLOAD, CardKind.MIXIN) and not details.problems
-        self._monogram.show_card(card, usable)
-        self._add.setEnabled(usable)
-        words = tr("Add to set") if usable else tr("{kind}: cannot be added").format(kind=kind_word(card.kind))
-        self._add.setText(words)
-        self._add.setAccessibleName(words)
-        self._show_versions(details)
-        source = details.descriptor.source_url if details.descriptor else ""
-        self._source.setVisible(bool(source))
+        source = next((info for info in self._catalog.sources() if info.id == details.card.source), None)
+        self._header.show_details(details, source.title if source else "")
+        self._tell_fit()
         self._show_tab(self._tabs.current)
         self._stack.setCurrentIndex(0)
-        self.shown.emit(card.repository)
+        self.shown.emit(details.card.repository)
+
+    def tell_reasons(self, reasons: Mapping[str, str] | None) -> None:
+        """Which repositories fit the current set, and why the others do not."""
+        self._reasons = reasons
+        self._tell_fit()
+
+    def resume(self, host: str) -> None:
+        """After a sign-in at ``host``: what failed here for want of one goes on."""
+        if self._stack.currentWidget() is self._refused and host_in(self._reference) == host:
+            self.open(self._reference)
+        self._recipe.resume()
+        self._conformance.resume()
 
     def choose_tab(self, key: str) -> None:
         self._tabs.choose(key)
@@ -130,50 +138,48 @@ class KitPage(QWidget):
         self._tabs.choose("descriptor")
         self._descriptor.go_to_line(line_number)
 
-    def _build_header(self) -> None:
-        theme = self.theme
-        self._monogram = DragMonogram(theme, 48)
-        self._name = Elided("", Type.HEADING)
-        self._name.setObjectName("kit-name")
-        self._verified = Chip(theme, ChipLook("", Tone.SUCCESS, "seal"))
-        self._reference_label = Elided("", Type.MONO, mode=Qt.TextElideMode.ElideMiddle)
-        self._line = text_label("", Type.SMALL, "secondary")
-        copy = button(theme, tr("Copy with digest"), "copy", "link", name="copy-with-digest")
-        copy.clicked.connect(self._copy)
-        close = icon_button(theme, "close", tr("Close the Kit page"), object_name="kit-close")
+    def _build_refused(self, studio: Studio) -> QWidget:
+        """What stands in place of a Kit that wants a sign-in."""
+        self._refused_name = Elided("", Type.HEADING)
+        close = icon_button(self.theme, "close", tr("Close the Kit page"), object_name="kit-refused-close")
         close.clicked.connect(self.closed)
-        first = row(spacing=8)
-        first.addWidget(self._name)
-        first.addWidget(self._verified)
-        first.addStretch(1)
-        second = row(spacing=8)
-        second.addWidget(self._reference_label)
-        second.addWidget(copy)
-        second.addStretch(1)
-        words = column(first, second, self._line, spacing=theme.px(3))
-        top = row(spacing=theme.px(12))
-        top.addWidget(self._monogram, 0, Qt.AlignmentFlag.AlignTop)
-        top.addLayout(words, 1)
-        top.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
-        self._add = button(theme, tr("Add to set"), "plus", "primary", name="add-to-set")
-        self._add.clicked.connect(self._add_clicked)
-        self._versions = QComboBox()
-        self._versions.setObjectName("kit-version")
-        self._versions.setAccessibleName(tr("Version"))
-        self._versions.setFixedWidth(theme.px(130))
-        self._versions.currentIndexChanged.connect(self._version_chosen)
-        self._source = button(theme, tr("Source page"), "external", "link", name="source-page")
-        self._source.clicked.connect(self._open_source)
-        actions = row(self._add, self._versions, None, self._source)
+        place = QWidget()
+        self._sign_in = SignInPlace(self.theme, studio, place)
+        self._sign_in.signed_in.connect(self.signed_in)
+        top = row(self._refused_name, None, close, margins=(20, 16, 20, 8))
+        self._refused = holder(column(top, line(), place, None, spacing=0))
+        return self._refused
+
+    def _build_tabs(self, studio: Studio) -> None:
+        theme = self.theme
         self._tabs = TabStrip(theme, [(key, tr(label)) for key, label in TABS], tr("Parts of the Kit page"))
         self._tabs.setObjectName("kit-tabs")
         self._tabs.chosen.connect(self._show_tab)
-        inner = column(top, actions, spacing=theme.px(12), margins=(20, 16, 20, 8))
-        self._header = holder(column(inner, row(self._tabs, spacing=0, margins=(16, 0, 16, 0)), spacing=0))
+        self._versions_tab = VersionsTab(theme, self._catalog.details)
+        self._versions_tab.open_version.connect(self._open_tag)
+        self._descriptor = DescriptorView(theme)
+        self._recipe = RecipeTab(theme, studio)
+        self._conformance = ConformanceTab(theme, studio)
+        for tab in (self._recipe, self._conformance):
+            tab.signed_in.connect(self.signed_in)
+        self._tabs_stack = QStackedWidget()
+        self._parts: dict[str, QWidget] = {
+            "overview": OverviewTab(theme),
+            "permissions": self._build_permissions(),
+            "needs": NeedsTab(theme),
+            "inputs": InputsTab(theme),
+            "versions": self._versions_tab,
+            "recipe": self._recipe,
+            "descriptor": self._descriptor,
+            "manifest": ManifestTab(theme),
+            "conformance": self._conformance,
+        }
+        for part in self._parts.values():
+            self._tabs_stack.addWidget(part)
+        self._drawn: dict[str, KitDetails] = {}
 
-    def _build_tabs(self) -> None:
+    def _build_permissions(self) -> QWidget:
         theme = self.theme
-        self._overview = OverviewTab(theme)
         self._phases = Segmented(
             theme,
             [("all", tr("All phases"), ""), (Phase.INSTALL, tr("Install"), ""), (Phase.RUNTIME, tr("Runtime"), "")],
@@ -189,26 +195,7 @@ class KitPage(QWidget):
         self._permission_stack.addWidget(self._nothing)
         bar = row(self._phases, None, self._counts, margins=(20, 12, 20, 2))
         self._inside = InsidePanel(theme)
-        permissions = holder(column(bar, self._permission_stack, self._inside, spacing=0))
-        self._needs = NeedsTab(theme)
-        self._inputs = InputsTab(theme)
-        self._versions_tab = VersionsTab(theme, self._catalog.details)
-        self._versions_tab.open_version.connect(self._open_tag)
-        self._descriptor = DescriptorView(theme)
-        self._manifest = ManifestTab(theme)
-        self._tabs_stack = QStackedWidget()
-        self._parts: dict[str, QWidget] = {
-            "overview": self._overview,
-            "permissions": permissions,
-            "needs": self._needs,
-            "inputs": self._inputs,
-            "versions": self._versions_tab,
-            "descriptor": self._descriptor,
-            "manifest": self._manifest,
-        }
-        for part in self._parts.values():
-            self._tabs_stack.addWidget(part)
-        self._drawn: dict[str, KitDetails] = {}
+        return holder(column(bar, self._permission_stack, self._inside, spacing=0))
 
     async def _work(self, reference: str) -> None:
         details = await self._catalog.details(reference)
@@ -217,6 +204,12 @@ class KitPage(QWidget):
 
     def _failed(self, error: KitStudioError) -> None:
         self._details = None
+        host = host_in(self._reference)
+        if isinstance(error, SignInRequired) and host:
+            self._refused_name.show_text(self._reference)
+            self._sign_in.show_for(host, error)
+            self._stack.setCurrentWidget(self._refused)
+            return
         self._state.show_error(error, [("retry", tr("Try again"), "refresh"), ("close", tr("Close"), "close")])
         self._stack.setCurrentIndex(2)
 
@@ -225,6 +218,11 @@ class KitPage(QWidget):
             self.open(self._reference)
         else:
             self.closed.emit()
+
+    def _tell_fit(self) -> None:
+        known = self._details is not None and self._reasons is not None
+        repository = self._details.card.repository if self._details else ""
+        self._header.tell_fit(self._reasons.get(repository) if known and self._reasons is not None else None)
 
     def _show_tab(self, key: str) -> None:
         """Draw a tab when it is looked at, once per Kit."""
@@ -263,99 +261,6 @@ class KitPage(QWidget):
         self._permission_stack.setCurrentIndex(0 if permissions else 1)
         self._inside.show_uncounted(self._details.uncounted)
 
-    def _show_versions(self, details: KitDetails) -> None:
-        combo = self._versions
-        combo.blockSignals(True)
-        combo.clear()
-        for version in details.versions:
-            combo.addItem(visible(version.tag), version.tag)
-        combo.setCurrentIndex(combo.findData(tag_of(details)))
-        combo.setVisible(combo.count() > 0)
-        combo.blockSignals(False)
-
-    def _summary(self, details: KitDetails) -> str:
-        card = details.card
-        parts = [
-            kind_word(card.kind),
-            *(claim(name) for name in card.licenses),
-            size_text(image_size(details.artifact)),
-        ]
-        created = details.artifact.config.created if details.artifact.config else ""
-        moment = _moment(created)
-        if moment:
-            parts.append(tr("published {when}").format(when=moment))
-        return " · ".join(parts)
-
-    def _version_chosen(self, index: int) -> None:
-        tag = self._versions.itemData(index)
-        if tag is not None:
-            self._open_tag(tag)
-
     def _open_tag(self, tag: str) -> None:
         if self._details is not None:
             self.open(f"{self._details.card.repository}:{tag}")
-
-    def _add_clicked(self) -> None:
-        if self._details is not None:
-            self.add_wanted.emit(self._details.card.reference)
-
-    def _copy(self) -> None:
-        if self._details is not None:
-            QGuiApplication.clipboard().setText(pinned(self._details))
-
-    def _open_source(self) -> None:
-        if self._details is not None and self._details.descriptor is not None:
-            LeaveDialog(self.theme, self._details.descriptor.source_url, self.window()).open()
-
-
-class LeaveDialog(QDialog):
-    """Shows an address in full before a browser is asked to open it."""
-
-    def __init__(self, theme: Theme, address: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("leave-dialog")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(tr("Open in the browser"))
-        self.setMinimumWidth(theme.px(480))
-        self._address = address
-        web = QUrl(address, QUrl.ParsingMode.StrictMode)
-        allowed = web.isValid() and web.scheme() in ("https", "http")
-        words = tr("The Kit’s publisher chose this address. It opens in your browser, outside Kit Studio.")
-        if not allowed:
-            words = tr("This is not a web address, so it is not opened.")
-        go = button(theme, tr("Open"), "external", name="leave-open")
-        go.setEnabled(allowed)
-        go.clicked.connect(self._go)
-        stay = button(theme, tr("Stay here"), kind="primary", name="leave-stay")
-        stay.setDefault(True)
-        stay.clicked.connect(self.reject)
-        self.setLayout(
-            column(
-                text_label(tr("Leave for the source page?"), Type.HEADING),
-                text_label(words, Type.BODY, "secondary", wrap=True),
-                ExactEntry(theme, address),
-                8,
-                row(None, go, stay),
-                spacing=theme.px(10),
-                margins=(24, 24, 24, 20),
-            )
-        )
-        stay.setFocus()
-
-    def _go(self) -> None:
-        QDesktopServices.openUrl(QUrl(self._address, QUrl.ParsingMode.StrictMode))
-        self.accept()
-
-
-def pinned(details: KitDetails) -> str:
-    """The reference with its digest, as it is copied."""
-    name = details.card.reference.partition("@")[0]
-    return f"{name}@{details.artifact.digest}"
-
-
-def _moment(created: str) -> str:
-    try:
-        seconds = datetime.fromisoformat(created).timestamp()
-    except (ValueError, OverflowError):
-        return ""
-    return moment_text(seconds) if seconds > 86_400 else ""

@@ -1,20 +1,20 @@
-"""The quieter tabs of the Kit page: overview, needs and offers, inputs, manifest. Kit text is plain and neutral."""
+"""The quieter tabs of the Kit page: overview, needs and offers, inputs. Kit text is plain and neutral."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFormLayout, QFrame, QListWidget, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QFrame, QHBoxLayout, QListWidget, QScrollArea, QVBoxLayout, QWidget
 
 from kitstudio.models.descriptor import Arg, Descriptor
 from kitstudio.models.words import claim
 from kitstudio.registry.source import Artifact
 from kitstudio.services.catalog import KitDetails
-from kitstudio.ui.catalog.cards import card_chips, kind_word
+from kitstudio.ui.catalog.card_words import card_chips, kind_word
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets import ChipRow, Elided, ExactEntry, Icon, SearchField, column, line, row, text_label
+from kitstudio.ui.widgets import ChipRow, ExactEntry, Icon, SearchField, column, line, row, text_label
 from kitstudio.ui.widgets.text import counted, number, size_text, tr, visible
 
 PACKAGES = ("deb/", "apk/", "rpm/")
@@ -64,6 +64,8 @@ class OverviewTab(ScrollPane):
         theme, card = self.theme, details.card
         for problem in details.problems:
             self.body.addLayout(problem_box(theme, problem.what, problem.where, problem.remedy))
+        for note in details.notes:
+            self.body.addLayout(note_line(theme, note))
         self.add(text_label(claim(card.description, 2000) or tr("No description."), Type.BODY, wrap=True))
         self.add(ChipRow(theme, card_chips(card)))
         self.body.addSpacing(theme.px(8))
@@ -179,39 +181,6 @@ class InputsTab(ScrollPane):
             self.add(ExactEntry(self.theme, arg.pattern))
 
 
-class ManifestTab(ScrollPane):
-    """Digest, platforms, layers with sizes, annotations."""
-
-    def show_details(self, details: KitDetails) -> None:
-        self.clear()
-        artifact = details.artifact
-        top = artifact.index or artifact.manifest
-        self.heading(tr("Digest"), visible(top.media_type))
-        self.add(ExactEntry(self.theme, artifact.digest))
-        self.heading(tr("Platforms"))
-        for platform in artifact.platforms:
-            self.add(text_label(visible(str(platform)), Type.MONO))
-        if not artifact.platforms:
-            self.add(text_label(tr("Not stated."), Type.BODY, "secondary"))
-        layers = artifact.manifest.layers
-        total = size_text(sum(layer.size for layer in layers))
-        self.heading(tr("Layers"), f"{counted(len(layers), 'layer', 'layers')}, {total}")
-        for layer in layers:
-            size = text_label(size_text(layer.size), Type.BODY, "secondary")
-            digest = Elided(layer.digest, Type.MONO, mode=Qt.TextElideMode.ElideMiddle)
-            self.body.addLayout(row(digest, None, size))
-        self._annotations(top.annotations.items())
-        self.end()
-
-    def _annotations(self, items: Iterable[tuple[str, str]]) -> None:
-        shown = [(key, value) for key, value in items if len(value) <= 400]
-        self.heading(tr("Annotations"), tr("as the publisher wrote them"))
-        if not shown:
-            self.add(text_label(tr("None."), Type.BODY, "secondary"))
-        for key, value in sorted(shown):
-            self.add(text_label(visible(key), Type.SMALL, "secondary", wrap=True), ExactEntry(self.theme, value))
-
-
 def problem_box(theme: Theme, what: str, where: str, remedy: str) -> QVBoxLayout:
     """A problem of a Kit: what, where, remedy, on one block."""
     text = column(text_label(visible(what), Type.STRONG, "critical", wrap=True), spacing=theme.px(4))
@@ -223,6 +192,14 @@ def problem_box(theme: Theme, what: str, where: str, remedy: str) -> QVBoxLayout
     top.addWidget(Icon(theme, "critical", 20, Token.CRITICAL), 0, Qt.AlignmentFlag.AlignTop)
     top.addLayout(text, 1)
     return column(top, 4)
+
+
+def note_line(theme: Theme, note: str) -> QHBoxLayout:
+    """Something the reader should know, that keeps nobody from using the Kit."""
+    made = row(spacing=8)
+    made.addWidget(Icon(theme, "notice", 16, Token.NOTICE), 0, Qt.AlignmentFlag.AlignTop)
+    made.addWidget(text_label(visible(note), Type.BODY, wrap=True), 1)
+    return made
 
 
 def image_size(artifact: Artifact) -> int:

@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QItemSelectionModel, QModelIndex, Qt, QTimer
+import json
+
+from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QMenu,
-    QSplitter,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from kitstudio.models.errors import KitStudioError
+from kitstudio.registry.source import SignInRequired
 from kitstudio.services.app import Studio
-from kitstudio.services.catalog import CardKind, KitCard, SourceInfo, SourceKind, SourceState
+from kitstudio.services.catalog import CardKind, KitCard, SourceInfo, SourceState
+from kitstudio.ui.catalog import states
 from kitstudio.ui.catalog.add_source import AddSourceDialog
-from kitstudio.ui.catalog.card_list import CardList, card_table
-from kitstudio.ui.catalog.cards import CardDelegate, CardModel
+from kitstudio.ui.catalog.card_words import CardAction, registry_of
+from kitstudio.ui.catalog.facets import WORKS
+from kitstudio.ui.catalog.fitting import Fitting, WhyNotDialog
 from kitstudio.ui.catalog.kit_page import KitPage
-from kitstudio.ui.catalog.source_pane import SourcePane
-from kitstudio.ui.fonts import Type
+from kitstudio.ui.catalog.list_area import MIDDLE, SORTS, ListArea
+from kitstudio.ui.catalog.listing import Listing, Shown
+from kitstudio.ui.catalog.pictures import KitPictures, kit_icons
+from kitstudio.ui.catalog.sign_in_place import SignInPlace, ask_to_sign_in
+from kitstudio.ui.catalog.source_pane import SourceDeed, SourcePane
+from kitstudio.ui.catalog.source_words import lapsed
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.page import Page
 from kitstudio.ui.tasks import Tasks, fault
-from kitstudio.ui.theme import Theme, Tone
-from kitstudio.ui.widgets import (
-    Banner,
-    Segmented,
-    StateView,
-    button,
-    column,
-    holder,
-    line,
-    row,
-    set_ground,
-    text_label,
-)
+from kitstudio.ui.theme import Theme
+from kitstudio.ui.widgets import set_ground
+from kitstudio.ui.widgets.layout import column
 from kitstudio.ui.widgets.text import counted, number, tr, visible
 
 SIDE = 220
 LIST = 496
-MIDDLE = 400
 NARROWEST = 200 + MIDDLE + 440
 TYPING = 60
 """Milliseconds after the last key before the list is searched again."""
@@ -48,10 +41,13 @@ DRAWING = 40
 """Milliseconds over which changes of the catalog are drawn as one."""
 LOOKED_AT = 150
 """Milliseconds between asking for the manifests of visible cards."""
+ASKED_AT_ONCE = 24
 
 
 class CatalogPage(Page):
-    """Search as you type, narrow down, open, add to the set, drag."""
+    """Search as you type, narrow down, open, add to the set, drag. ``query_cleared``: the words no longer count."""
+
+    query_cleared = Signal()
 
     def __init__(self, studio: Studio, theme: Theme, navigator: Navigator, parent: QWidget | None = None) -> None:
         super().__init__(studio, theme, navigator, parent)
@@ -59,42 +55,34 @@ class CatalogPage(Page):
         set_ground(self, "surface")
         self._tasks = Tasks(self, self._failed)
         self._query = ""
+        self._question: object = None
         self._wanted: list[str] = []
         self._opened = False
+        self._removed = ""
+        self.listing = Listing()
+        self.pictures = KitPictures(theme, kit_icons(studio, self), self)
         self.sources = SourcePane(theme)
-        self.sources.chosen.connect(self._source_chosen)
-        self.sources.add_wanted.connect(self.add_source)
-        self.sources.refresh_wanted.connect(self._refresh)
-        self.sources.remove_wanted.connect(self._remove)
         self.facets = self.sources.facets
-        self.facets.changed.connect(self._draw)
-        self._middle = self._build_list()
-        self.kit = KitPage(theme, studio.catalog)
+        self.list = ListArea(theme, self.pictures)
+        self.model, self.cards, self.table = self.list.model, self.list.cards, self.list.table
+        self.sign_in = SignInPlace(theme, studio, self.list.sign_in_place)
+        self.fitting = Fitting(studio, self._tasks, self)
+        self.kit = KitPage(theme, studio, self.pictures)
         self.kit.setObjectName("kit-page")
         self.kit.hide()
-        self.kit.add_wanted.connect(navigator.add_to_set.emit)
-        self.kit.closed.connect(self._close_kit)
-        self.kit.shown.connect(self._select)
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(1)
-        self.splitter.addWidget(self.sources)
-        self.splitter.addWidget(self._middle)
-        self.splitter.addWidget(self.kit)
-        self.splitter.setStretchFactor(0, 0)
-        self.splitter.setStretchFactor(1, 1)
-        self.splitter.setStretchFactor(2, 1)
+        for part, stretch in ((self.sources, 0), (self.list, 1), (self.kit, 1)):
+            self.splitter.addWidget(part)
+            self.splitter.setStretchFactor(self.splitter.count() - 1, stretch)
         self.splitter.setSizes([theme.px(SIDE), theme.px(LIST), theme.px(484)])
         self.setLayout(column(self.splitter, spacing=0))
-        self._typing = QTimer(self, singleShot=True, interval=TYPING)
-        self._typing.timeout.connect(self._draw)
-        self._looking = QTimer(self, singleShot=True, interval=LOOKED_AT)
-        self._looking.timeout.connect(self._ask_wanted)
-        self._drawing = QTimer(self, singleShot=True, interval=DRAWING)
-        self._drawing.timeout.connect(self._draw)
-        self.destroyed.connect(studio.catalog.changed.subscribe(self._catalog_changed))
-        navigator.open_kit.connect(self.open_kit)
-        theme.changed.connect(self._arrange)
+        self._typing = self._timer(TYPING, self._draw)
+        self._looking = self._timer(LOOKED_AT, self._ask_wanted)
+        self._drawing = self._timer(DRAWING, self._draw)
+        self._working = self._timer(0, self._work)
+        self._connect()
         self._draw()
 
     def title(self) -> str:
@@ -105,10 +93,6 @@ class CatalogPage(Page):
         self._opened = True
         await self.studio.catalog.refresh()
         self._draw()
-
-    def _catalog_changed(self, _: None) -> None:
-        if not self._drawing.isActive():
-            self._drawing.start()
 
     def search(self, text: str) -> None:
         """Filter the list as the person types."""
@@ -121,7 +105,7 @@ class CatalogPage(Page):
         self._draw()
         if self.model.rowCount():
             self.cards.setCurrentIndex(self.model.index(0, 0))
-            self._open_index(self.model.index(0, 0))
+            self._open_card(self.model.cards[0])
 
     def open_kit(self, reference: str) -> None:
         """Show the Kit page beside the list."""
@@ -138,159 +122,149 @@ class CatalogPage(Page):
         super().resizeEvent(event)
         self._arrange()
 
-    def _arrange(self) -> None:
-        """Where three panes do not fit, the Kit page takes the place of the list until it is closed."""
-        alone = not self.kit.isHidden() and self.width() < self.theme.px(NARROWEST)
-        self.sources.setVisible(not alone)
-        self._middle.setVisible(not alone)
-
     def save_state(self) -> dict[str, str]:
+        source = self.sources.source()
         return {
             "splitter": bytes(self.splitter.saveState().toBase64().data()).decode(),
-            "facets": ",".join(sorted(self.facets.chosen())),
-            "view": self._views.value(),
-            "sort": self._sort,
+            "facets": json.dumps(sorted(self.facets.chosen())),
+            "view": self.list.views.value(),
+            "sort": self.list.sort,
+            "source": source.id if source else "",
         }
 
     def restore_state(self, state: dict[str, str]) -> None:
         if state.get("splitter"):
             self.splitter.restoreState(QByteArray.fromBase64(state["splitter"].encode()))
-        if state.get("facets"):
-            self.facets.choose(frozenset(state["facets"].split(",")))
+        self.facets.choose(_facets(state.get("facets", "")))
         if state.get("view") == "table":
-            self._views.choose("table")
-            self._show_view("table")
-        if state.get("sort") in _SORTS:
-            self._sort_by(state["sort"])
+            self.list.show_view("table")
+        if state.get("sort") in SORTS:
+            self.list.sort_by(state["sort"])
+        if state.get("source"):
+            self.sources.choose(state["source"])
 
     # building
 
-    def _build_list(self) -> QWidget:
-        theme = self.theme
-        self.model = CardModel(theme, self)
-        self.cards = CardList(theme)
-        self.cards.setModel(self.model)
-        delegate = CardDelegate(theme, self.cards)
-        delegate.wanted.connect(self._want)
-        self.cards.setItemDelegate(delegate)
-        self.cards.setObjectName("cards")
-        self.cards.setAccessibleName(tr("Kits"))
-        self.table = card_table(theme, self.model)
-        self.table.setSelectionModel(self.cards.selectionModel())
-        for view in (self.cards, self.table):
-            view.activated.connect(self._open_index)
-            view.clicked.connect(self._open_index)
-        self._count = text_label("", Type.NAME)
-        self._of = text_label("", Type.BODY, "secondary")
-        self._sort = "match"
-        self._sort_button = button(theme, _SORTS["match"], "chevron-down", "flat", name="sort")
-        self._sort_button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-        menu = QMenu(self._sort_button)
-        for key, label in _SORTS.items():
-            menu.addAction(tr(label)).triggered.connect(lambda _=False, key=key: self._sort_by(key))
-        self._sort_button.setMenu(menu)
-        self._views = Segmented(theme, [("cards", tr("Cards"), "cards"), ("table", tr("Table"), "table")], tr("View"))
-        self._views.chosen.connect(self._show_view)
-        tools = row(self._count, self._of, None, self._sort_button, self._views, margins=(16, 0, 16, 0))
-        bar = holder(tools)
-        bar.setFixedHeight(theme.px(47))
-        self._banner = Banner(theme, Tone.NOTICE)
-        self._banner.acted.connect(self._banner_acted)
-        self._state = StateView(theme, "catalog", "", "")
-        self._state.acted.connect(self._state_acted)
-        self._stack = QStackedWidget()
-        for part in (self.cards, self.table, self._state):
-            self._stack.addWidget(part)
-        middle = holder(column(bar, line(), self._banner, self._stack, spacing=0))
-        middle.setMinimumWidth(theme.px(MIDDLE))
-        return middle
+    def _timer(self, interval: int, slot: object) -> QTimer:
+        made = QTimer(self, singleShot=True, interval=interval)
+        made.timeout.connect(slot)
+        return made
+
+    def _connect(self) -> None:
+        sources, list_, kit = self.sources, self.list, self.kit
+        sources.chosen.connect(self._source_chosen)
+        sources.add_wanted.connect(self.add_source)
+        sources.deed_wanted.connect(self._deed)
+        sources.ticked.connect(list_.tick)
+        self.facets.changed.connect(self._draw)
+        self.facets.why_wanted.connect(self._show_why)
+        list_.opened.connect(self._open_card)
+        list_.acted.connect(self._card_acted)
+        list_.add_wanted.connect(self.navigator.add_to_set)
+        list_.wanted.connect(self._want)
+        list_.sorted_by.connect(lambda _: self._draw())
+        list_.banner_acted.connect(self._acted)
+        list_.state_acted.connect(self._acted)
+        self.model.use_reasons(self.listing.reason)
+        self.sign_in.signed_in.connect(self._signed_in)
+        self.fitting.changed.connect(self._fits)
+        kit.add_wanted.connect(self.navigator.add_to_set)
+        kit.closed.connect(self._close_kit)
+        kit.shown.connect(list_.select)
+        kit.signed_in.connect(self._signed_in)
+        self.destroyed.connect(self.studio.catalog.changed.subscribe(self._catalog_changed))
+        self.destroyed.connect(self.studio.composer.changed.subscribe(lambda _: self.fitting.renew()))
+        self.navigator.open_kit.connect(self.open_kit)
+        self.theme.changed.connect(self._arrange)
+
+    def _arrange(self) -> None:
+        """Where three panes do not fit, the Kit page takes the place of the list until it is closed."""
+        alone = not self.kit.isHidden() and self.width() < self.theme.px(NARROWEST)
+        self.sources.setVisible(not alone)
+        self.list.setVisible(not alone)
 
     # drawing
+
+    def _catalog_changed(self, _: None) -> None:
+        if not self._drawing.isActive():
+            self._drawing.start()
+
+    def _work(self) -> None:
+        """Work out some more cards, a little each turn of the loop."""
+        if self.listing.advance():
+            self._working.start()
+        self._catalog_changed(None)
 
     def _draw(self) -> None:
         catalog = self.studio.catalog
         sources = catalog.sources()
+        self.pictures.trust(frozenset(source.id for source in sources if source.trusted))
         self.sources.show_sources(sources)
         source = self.sources.source()
-        everything = catalog.cards()
-        index = self.facets.index
-        index.forget(everything)
-        of_source = index.narrow(everything, frozenset(), source.id if source else "")
-        found = catalog.search(self._query, of_source) if self._query.strip() else of_source
-        self.facets.show_counts(found)
-        shown = index.narrow(found, self.facets.chosen())
-        if self._sort == "name" or not self._query.strip():
-            shown = tuple(sorted(shown, key=lambda card: (card.display_name or card.repository).casefold()))
-        self.model.show_cards(shown)
-        self._count.setText(counted(len(shown), "Kit", "Kits"))
-        self._of.setText(tr("of {n}").format(n=number(len(of_source))) if len(shown) != len(of_source) else "")
-        self._draw_banner(source)
-        self._draw_state(sources, source, shown)
+        self.listing.take(catalog.cards())
+        if self.listing.pending and not self._working.isActive():
+            self._working.start()
+        chosen = self._narrowed()
+        by_name = self.list.sort != "match"
+        shown = self.listing.shown(self._query, chosen, source.id if source else "", by_name=by_name)
+        self.facets.show_counts(shown.counts, shown.known)
+        self._tell_set(source)
+        self.model.show_sources({info.id: info for info in sources})
+        question = (self._query, chosen, source.id if source else "", self.list.sort)
+        self.list.show_cards(self._sorted(shown), same_question=question == self._question)
+        self._question = question
+        narrowed = bool(self._query.strip() or chosen)
+        self.list.show_counts(len(shown.cards), shown.of, shown.read, narrowed=narrowed)
+        self._draw_around(sources, source, shown, narrowed)
         if not self.kit.isHidden() and self.kit.details is not None:
-            self._select(self.kit.details.card.repository)
+            self.list.select(self.kit.details.card.repository)
         self._tell_status(sources)
 
-    def _draw_banner(self, source: SourceInfo | None) -> None:
-        """One strip for the source that is looked at; with *All sources* the list itself says it."""
-        if source is None or source.state in (SourceState.READY, SourceState.LOADING) or not source.count:
-            self._banner.hide()
-            return
-        again = ("retry", tr("Try again"), "refresh")
-        icon = {SourceState.OFFLINE: "offline", SourceState.LIMITED: "clock", SourceState.SIGN_IN: "lock"}
-        lead = {
-            SourceState.OFFLINE: tr("Offline."),
-            SourceState.LIMITED: tr("Limit reached."),
-            SourceState.SIGN_IN: tr("Sign-in needed."),
-        }
-        words = tr("Showing what was fetched before.") + f" {visible(source.detail)}"
-        self._banner.tell(icon.get(source.state, "critical"), lead.get(source.state, tr("Not readable.")), words, again)
+    def _narrowed(self) -> frozenset[str]:
+        """The facets in force: what fits the set counts only once it is known."""
+        chosen = self.facets.chosen()
+        return chosen if self.fitting.known else chosen - {WORKS}
 
-    def _draw_state(
-        self, sources: tuple[SourceInfo, ...], source: SourceInfo | None, shown: tuple[KitCard, ...]
+    def _sorted(self, shown: Shown) -> tuple[KitCard, ...]:
+        if self.list.sort != "pulls":
+            return shown.cards
+        return tuple(sorted(shown.cards, key=lambda card: -(card.pulls if card.pulls is not None else -1)))
+
+    def _draw_around(
+        self, sources: tuple[SourceInfo, ...], source: SourceInfo | None, shown: Shown, narrowed: bool
     ) -> None:
-        view = 0 if self._views.value() == "cards" else 1
-        if shown:
-            self._stack.setCurrentIndex(view)
-            return
-        loading = not self._opened or any(
-            info.state is SourceState.LOADING for info in ([source] if source else sources) if info
-        )
-        if loading:
-            self._state.show_state("spinner", tr("Reading the list"), tr("The first Kits appear in a moment."))
-        elif source is not None and source.error is not None:
-            self._state.show_error(source.error, [("retry", tr("Try again"), "refresh")])
-        elif self._query.strip() or self.facets.chosen():
-            self._state.show_state(
-                "search",
-                tr("No Kit fits"),
-                tr("Nothing in this list matches the words and boxes chosen."),
-                [("clear", tr("Show all Kits"), "catalog")],
-            )
-        elif source is not None:
-            self._state.show_state(
-                "catalog",
-                tr("No Kits here"),
-                tr("The source lists nothing for this account. A reference can still be typed in the search field."),
-                [("retry", tr("Try again"), "refresh")],
-            )
+        """What stands above and in place of the cards."""
+        self.list.tell_note(source.note if source else "")
+        states.draw_banner(self.list.banner, source)
+        needs = source is not None and source.state is SourceState.SIGN_IN and bool(source.registry)
+        if needs and source is not None:
+            self.sign_in.show_for(source.registry, source.error)
         else:
-            self._state.show_state(
-                "catalog",
-                tr("No Kits yet"),
-                tr("Add a registry or a folder to see its Kits."),
-                [("add", tr("Add a source"), "plus")],
-                tr("or drop a folder, an image layout or a .yaml file on Composer"),
-            )
-        self._stack.setCurrentIndex(2)
+            self.sign_in.clear()
+        if shown.cards:
+            self.list.show_content()
+            return
+        loading = not self._opened or self.listing.pending
+        states.draw_state(self.list.state, sources, source, loading=loading, narrowed=narrowed)
+        self.list.show_state()
+
+    def _tell_set(self, source: SourceInfo | None) -> None:
+        left_out = 0
+        if WORKS in self._narrowed():
+            left_out = len(self.listing.left_out(self._query, self._narrowed(), source.id if source else ""))
+        self.facets.tell_set(self.fitting.note, left_out, empty=self.fitting.empty)
 
     def _tell_status(self, sources: tuple[SourceInfo, ...]) -> None:
-        loading = sum(card.kind is CardKind.LOADING for card in self.model.cards)
-        if loading:
-            self.status_changed.emit("spinner", tr("Reading manifests, {n} to go").format(n=number(loading)))
-        else:
-            total = sum(source.count for source in sources)
-            words = f"{counted(total, 'Kit', 'Kits')} {tr('in')} {counted(len(sources), 'source', 'sources')}"
-            self.status_changed.emit("success", words)
+        """Footer, and the badge of sessions that lapsed: no window opens by itself."""
+        ended = sum(lapsed(source) for source in sources)
+        self.badge_changed.emit(ended, True)
+        asked = len(self._wanted)
+        if asked:
+            self.status_changed.emit("spinner", tr("Reading manifests, {n} to go").format(n=number(asked)))
+            return
+        total = sum(source.count for source in sources)
+        words = f"{counted(total, 'Kit', 'Kits')} {tr('in')} {counted(len(sources), 'source', 'sources')}"
+        self.status_changed.emit("success", words)
 
     # acting
 
@@ -305,42 +279,82 @@ class CatalogPage(Page):
         self.sources.choose(source)
 
     def _source_chosen(self) -> None:
-        source = self.sources.source()
-        untouched = source is not None and not source.count and source.state is SourceState.READY
-        if source is not None and untouched and source.kind in (SourceKind.REGISTRY, SourceKind.HUB):
-            self._refresh(source.id)
+        """Looking at a source asks it nothing: opening it does, and says so."""
+        self._removed = ""
         self._draw()
+
+    def _deed(self, source: str, deed: str) -> None:
+        catalog = self.studio.catalog
+        info = next((known for known in catalog.sources() if known.id == source), None)
+        if deed == SourceDeed.REFRESH:
+            self._refresh(source)
+        elif info is None:
+            return
+        elif deed == SourceDeed.REMOVE:
+            self._tasks.start(self._remove(info))
+        elif deed in (SourceDeed.TRUST, SourceDeed.DISTRUST):
+            catalog.trust(source, deed == SourceDeed.TRUST)
+        elif deed == SourceDeed.SIGN_IN:
+            ask_to_sign_in(self.theme, self.studio, info.registry, self.window(), self._signed_in)
+        elif deed == SourceDeed.SIGN_OUT:
+            self._tasks.start(self.studio.sign_in.logout(info.registry))
+        elif deed == SourceDeed.EDIT:
+            self.navigator.edit_kit.emit(source)
 
     def _refresh(self, source: str = "") -> None:
         self._tasks.start(self.studio.catalog.refresh(source), f"refresh-{source}")
 
-    def _remove(self, source: str) -> None:
-        self._tasks.start(self.studio.catalog.remove_source(source))
+    async def _remove(self, source: SourceInfo) -> None:
+        await self.studio.catalog.remove_source(source.id)
+        self._removed = source.id
+        self._draw()
+        words = tr("{name} was removed from the list.").format(name=visible(source.title))
+        self.list.banner.tell("trash", tr("Removed."), words, ("put-back", tr("Put it back"), "undo"))
 
-    def _banner_acted(self, _: str) -> None:
+    def _acted(self, key: str) -> None:
         source = self.sources.source()
-        self._refresh(source.id if source else "")
-
-    def _state_acted(self, key: str) -> None:
-        if key == "retry":
-            self._banner_acted(key)
+        if key in ("retry", "open"):
+            self._refresh(source.id if source else "")
         elif key == "add":
             self.add_source()
+        elif key == "demo":
+            self.sources.choose("demo")
+        elif key == "put-back":
+            self._tasks.start(self.studio.catalog.add_source(self._removed))
+            self._removed = ""
+            self.list.banner.hide()
+        elif key == "sign-in" and source is not None:
+            self._deed(source.id, SourceDeed.SIGN_IN)
         else:
             self._query = ""
+            self.query_cleared.emit()
             self.facets.choose(frozenset())
 
-    def _show_view(self, key: str) -> None:
-        if self._stack.currentIndex() != 2:
-            self._stack.setCurrentIndex(0 if key == "cards" else 1)
+    def _card_acted(self, reference: str, action: str) -> None:
+        card = next((known for known in self.model.cards if known.reference == reference), None)
+        if card is None:
+            return
+        if action == CardAction.SIGN_IN:
+            ask_to_sign_in(self.theme, self.studio, registry_of(card), self.window(), self._signed_in)
+        else:
+            self._tasks.start(self.studio.catalog.want(reference), f"want-{reference}")
 
-    def _sort_by(self, key: str) -> None:
-        self._sort = key
-        self._sort_button.setText(tr(_SORTS[key]))
+    def _signed_in(self, host: str) -> None:
+        """The sign-in worked: everything of that host that failed for want of one goes on."""
+        self._tasks.start(self.studio.catalog.retry(host), f"retry-{host}")
+        self.kit.resume(host)
+
+    def _fits(self) -> None:
+        self.listing.use_reasons(self.fitting.reasons)
+        self.kit.tell_reasons(self.fitting.reasons)
         self._draw()
 
-    def _open_index(self, index: QModelIndex) -> None:
-        card = self.model.card(index)
+    def _show_why(self) -> None:
+        source = self.sources.source()
+        rows = self.listing.left_out(self._query, self._narrowed(), source.id if source else "")
+        WhyNotDialog(self.theme, rows, self.window()).open()
+
+    def _open_card(self, card: KitCard) -> None:
         if card.kind is CardKind.LOADING:
             self._want(card.reference)
         if self.kit.isHidden() or self.kit.reference != card.reference:
@@ -349,18 +363,7 @@ class CatalogPage(Page):
     def _close_kit(self) -> None:
         self.kit.hide()
         self._arrange()
-        self.cards.setFocus()
-
-    def _select(self, repository: str) -> None:
-        at = self.model.row_of(repository)
-        if at < 0:
-            self.cards.selectionModel().clearSelection()
-            return
-        index = self.model.index(at, 0)
-        if self.cards.currentIndex().row() != at or not self.cards.selectionModel().isSelected(index):
-            rows = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
-            self.cards.selectionModel().setCurrentIndex(index, rows)
-            self.cards.scrollTo(index)
+        self.list.view.setFocus()
 
     def _want(self, reference: str) -> None:
         if reference not in self._wanted:
@@ -373,15 +376,23 @@ class CatalogPage(Page):
         if not self._opened:
             self._looking.start()
             return
-        wanted, self._wanted = self._wanted[-24:], []
+        wanted, self._wanted = self._wanted[-ASKED_AT_ONCE:], []
         for reference in wanted:
             self._tasks.start(self.studio.catalog.want(reference), f"want-{reference}")
 
     def _failed(self, error: KitStudioError) -> None:
-        window = self.window()
-        tell = getattr(window, "tell_error", None)
+        if isinstance(error, SignInRequired):
+            # A session that ended is told where it matters: by the badge, on the source and on its cards.
+            self._catalog_changed(None)
+        tell = getattr(self.window(), "tell_error", None)
         if tell is not None:
             tell(fault(error))
 
 
-_SORTS = {"match": "Best match", "name": "Name"}
+def _facets(text: str) -> frozenset[str]:
+    """Facets as they were kept; none where that is damaged."""
+    try:
+        kept = json.loads(text) if text else []
+    except ValueError:
+        return frozenset()
+    return frozenset(str(key) for key in kept) if isinstance(kept, list) else frozenset()

@@ -9,26 +9,19 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from kitstudio.services.catalog import SourceInfo, SourceKind, SourceState
+from kitstudio.services.catalog import SourceInfo, SourceState
+from kitstudio.ui.catalog.source_words import ICONS as ICONS
+from kitstudio.ui.catalog.source_words import Line, lapsed, seconds_left, state_line, tool_tip
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.text import counted, tr, visible
 
 ROW = 42
-ICONS = {
-    SourceKind.DEMO: "sandboxes",
-    SourceKind.REGISTRY: "network",
-    SourceKind.LAYOUT: "layers",
-    SourceKind.FOLDER: "folder",
-    SourceKind.HUB: "seal",
-}
-STATE_ICONS = {
-    SourceState.LOADING: ("spinner", Token.SECONDARY),
-    SourceState.OFFLINE: ("offline", Token.NOTICE),
-    SourceState.SIGN_IN: ("lock", Token.NOTICE),
-    SourceState.LIMITED: ("clock", Token.NOTICE),
-    SourceState.ERROR: ("critical", Token.CRITICAL),
-}
+
+
+def source_detail(source: SourceInfo) -> str:
+    """The second line of a source, in words alone."""
+    return state_line(source).text
 
 
 class SourceRole(int, Enum):
@@ -44,13 +37,23 @@ class SourceModel(QAbstractListModel):
 
     def show_sources(self, sources: Sequence[SourceInfo]) -> None:
         fresh = tuple(sources)
+        if fresh == self._sources:
+            return
         if [source.id for source in fresh] == [source.id for source in self._sources]:
             self._sources = fresh
-            self.dataChanged.emit(self.index(0), self.index(len(fresh)))
+            self.tick()
             return
         self.beginResetModel()
         self._sources = fresh
         self.endResetModel()
+
+    def tick(self) -> None:
+        """The words of the rows changed: time passed, or a state did."""
+        self.dataChanged.emit(self.index(0), self.index(len(self._sources)))
+
+    def counting(self) -> bool:
+        """Whether a countdown runs."""
+        return any(seconds_left(source) > 0 for source in self._sources)
 
     def source(self, index: QModelIndex | QPersistentModelIndex) -> SourceInfo | None:
         """None for *All sources*."""
@@ -67,39 +70,28 @@ class SourceModel(QAbstractListModel):
         if role == SourceRole.SOURCE:
             return source
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return ", ".join(self.words(source))
+            title, line = self.words(source)
+            return f"{title}, {line.text}"
         if role == Qt.ItemDataRole.ToolTipRole and source is not None:
-            return visible(str(source.error) if source.error else source.id)
+            return tool_tip(source)
         return None
 
-    def words(self, source: SourceInfo | None) -> tuple[str, str]:
+    def words(self, source: SourceInfo | None) -> tuple[str, Line]:
         """Title and second line."""
         if source is not None:
-            return visible(source.title), source_detail(source)
-        offline = sum(info.state is SourceState.OFFLINE for info in self._sources)
+            return visible(source.title), state_line(source)
         detail = counted(len(self._sources), "source", "sources")
-        return tr("All sources"), f"{detail}, {offline} {tr('offline')}" if offline else detail
-
-
-def source_detail(source: SourceInfo) -> str:
-    """The second line: the state where there is one to tell, else what the source holds."""
-    if source.state is SourceState.LOADING:
-        return tr("Reading the list")
-    if source.state is SourceState.OFFLINE:
-        return visible(source.detail) or tr("Offline")
-    if source.state is SourceState.SIGN_IN:
-        return tr("Sign-in needed")
-    if source.state in (SourceState.LIMITED, SourceState.ERROR):
-        return visible(source.detail) or tr("Not readable")
-    if source.detail:
-        text = visible(source.detail)
-        return text[:1].upper() + text[1:]
-    kits = counted(source.count, "Kit", "Kits")
-    return f"{tr('Built in')}, {kits}" if source.kind is SourceKind.DEMO else kits
+        offline = sum(info.state is SourceState.OFFLINE for info in self._sources)
+        waiting = sum(info.state is SourceState.SIGN_IN for info in self._sources)
+        if waiting:
+            return tr("All sources"), Line(f"{detail}, {waiting} {tr('to sign in')}", "lock", Token.NOTICE)
+        if offline:
+            return tr("All sources"), Line(f"{detail}, {offline} {tr('offline')}")
+        return tr("All sources"), Line(detail)
 
 
 class SourceDelegate(QStyledItemDelegate):
-    """Two lines and an icon, 42 px."""
+    """Two lines and an icon, 42 px; a dot where a sign-in lapsed."""
 
     def __init__(self, theme: Theme, view: QListView) -> None:
         super().__init__(view)
@@ -116,7 +108,7 @@ class SourceDelegate(QStyledItemDelegate):
         model = index.model()
         assert isinstance(model, SourceModel)
         source = model.source(index)
-        title, detail = model.words(source)
+        title, line = model.words(source)
         on = bool(option.state & QStyle.StateFlag.State_Selected)
         rect: QRect = option.rect
         painter.save()
@@ -135,20 +127,26 @@ class SourceDelegate(QStyledItemDelegate):
         block = theme.line(Type.BODY) + theme.line(Type.SMALL)
         area = QRect(left, rect.top() + (rect.height() - block) // 2, 0, theme.line(Type.BODY))
         area.setRight(rect.right() - theme.px(8))
+        if source is not None and lapsed(source):
+            dot = theme.px(8)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.colour(Token.NOTICE))
+            painter.drawEllipse(QRect(area.right() - dot, area.top() + (area.height() - dot) // 2, dot, dot))
+            area.setRight(area.right() - dot - theme.px(6))
         align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         painter.setFont(theme.font(role))
         painter.setPen(theme.colour(Token.TEXT))
         painter.drawText(area, align, theme.metrics(role).elidedText(title, Qt.TextElideMode.ElideMiddle, area.width()))
         area.moveTop(area.bottom() + 1)
         area.setHeight(theme.line(Type.SMALL))
-        ink = Token.SECONDARY
-        if source is not None and source.state in STATE_ICONS:
-            name, ink = STATE_ICONS[source.state]
+        area.setRight(rect.right() - theme.px(8))
+        if line.icon:
             small = theme.px(12)
-            painter.drawPixmap(area.left(), area.top() + (area.height() - small) // 2, theme.pixmap(name, 12, ink))
+            picture = theme.pixmap(line.icon, 12, line.ink)
+            painter.drawPixmap(area.left(), area.top() + (area.height() - small) // 2, picture)
             area.setLeft(area.left() + small + theme.px(4))
         painter.setFont(theme.font(Type.SMALL))
-        painter.setPen(theme.colour(ink))
-        shown = theme.metrics(Type.SMALL).elidedText(detail, Qt.TextElideMode.ElideRight, area.width())
+        painter.setPen(theme.colour(line.ink))
+        shown = theme.metrics(Type.SMALL).elidedText(line.text, Qt.TextElideMode.ElideRight, area.width())
         painter.drawText(area, align, shown)
         painter.restore()

@@ -7,18 +7,13 @@ from PySide6.QtCore import QModelIndex, Qt
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.review import Chip, Group, Weight
-from kitstudio.services.catalog import CardKind, KitCard
-from kitstudio.ui.catalog.cards import CardColumn, CardModel, card_chips, kind_and_version, spoken
+from kitstudio.services.catalog import CardKind
+from kitstudio.ui.catalog.card_words import card_chips, kind_and_version, spoken
+from kitstudio.ui.catalog.cards import CardColumn, CardModel
 from kitstudio.ui.catalog.descriptor_view import DescriptorView, shaped
-from kitstudio.ui.catalog.facets import FacetIndex
 from kitstudio.ui.drag import REFERENCE_TYPE, references_of
 from kitstudio.ui.theme import Theme, Tone
-
-
-def card(name: str, kind: CardKind = CardKind.MIXIN, *chips: Chip, **more: object) -> KitCard:
-    repository = f"hub.example/acme/{name}"
-    return KitCard("hub", f"{repository}:1.0", repository, kind, name, chips=chips, **more)  # type: ignore[arg-type]
-
+from tests.ui.catalog.stock import card
 
 NETWORK = Chip(Group.NETWORK, "1 host", Weight.INFO)
 
@@ -67,33 +62,9 @@ def test_a_card_that_arrives_changes_its_row_in_place(theme: Theme, qtbot) -> No
     assert kept.isValid()
 
 
-def test_ten_thousand_kits_are_shown_and_narrowed(theme: Theme) -> None:
-    cards = tuple(card(f"kit-{n}", CardKind.MIXIN, NETWORK) for n in range(10_000))
-    model = CardModel(theme)
-    model.show_cards(FacetIndex().narrow(cards, frozenset({"kind-mixin", "asks-network"})))
-    assert model.rowCount() == 10_000
-
-
-def test_facets_of_one_section_widen_and_sections_narrow() -> None:
-    cards = (card("a", CardKind.MIXIN, NETWORK), card("b", CardKind.WORKLOAD), card("c", CardKind.V2))
-    both = FacetIndex().narrow(cards, frozenset({"kind-mixin", "kind-workload"}))
-    assert [c.display_name for c in both] == ["a", "b"]
-    narrowed = FacetIndex().narrow(cards, frozenset({"kind-mixin", "kind-workload", "asks-network"}))
-    assert [c.display_name for c in narrowed] == ["a"]
-    assert [c.display_name for c in FacetIndex().narrow(cards, frozenset({"asks-nothing"}))] == ["b"]
-    assert FacetIndex().narrow(cards, frozenset(), "other") == ()
-
-
-def test_facet_counts_follow_the_cards() -> None:
-    index = FacetIndex()
-    counts = index.counts((card("a", CardKind.MIXIN, NETWORK), card("b", CardKind.MIXIN)))
-    assert (counts["kind-mixin"], counts["asks-network"], counts["asks-nothing"]) == (2, 1, 1)
-    assert index.counts((card("a", CardKind.V2),))["kind-mixin"] == 0
-
-
 def test_a_failed_card_says_so_and_has_no_kind() -> None:
     failed = card("x", CardKind.ERROR, error=KitStudioError("The registry answered 401."))
-    assert kind_and_version(failed) == ""
+    assert kind_and_version(failed) == "1.0"
     assert card_chips(failed)[0].tone is Tone.CRITICAL
 
 

@@ -1,0 +1,250 @@
+"""The cards in view: every card known, its words and facets worked out once, so that a keystroke costs milliseconds.
+
+A card has a slot that stays its own. Facets are bit sets over slots (Python integers), so counting and narrowing ten
+thousand cards are a few operations; words are looked for among those that held the shorter words before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kitstudio.services.catalog import CardKind, KitCard
+from kitstudio.services.catalog_search import Folded, fold, score_of
+from kitstudio.ui.catalog.facets import WORKS, by_section, facet_keys, source_key
+
+AT_ONCE = 250
+"""Cards whose words and facets are worked out in one go: well under one frame."""
+_ONE = ord("1")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What fits. ``of``: cards of the source looked at; ``read``: those of them whose Kit is known, so that words and
+    facets could find them; ``counts``: cards each facet stands for, words applied, facets not; ``known``: cards each
+    facet stands for altogether."""
+
+    cards: tuple[KitCard, ...] = ()
+    of: int = 0
+    read: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    known: Mapping[str, int] = field(default_factory=dict)
+
+
+class Listing:
+    """``take`` the catalog's cards, ``advance`` until nothing is pending, then ``shown`` for any words and facets."""
+
+    def __init__(self) -> None:
+        self._taken: tuple[KitCard, ...] = ()
+        self._slots: list[int] = []
+        """Slot of each card taken, in their order."""
+        self._of: dict[tuple[str, str], int] = {}
+        self._free: list[int] = []
+        self._cards: list[KitCard] = []
+        self._folded: list[Folded | None] = []
+        self._keys: list[frozenset[str]] = []
+        self._names: list[tuple[str, str]] = []
+        self._masks: dict[str, int] = {}
+        self._order: list[int] = []
+        self._pending: list[int] = []
+        self._alive = 0
+        self._reasons: Mapping[str, str] | None = None
+        self._words: list[str] = []
+        self._found: list[int] | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether cards wait for ``advance``."""
+        return bool(self._pending)
+
+    def take(self, cards: Sequence[KitCard]) -> bool:
+        """Take over the catalog's cards; False where none of them changed."""
+        fresh = tuple(cards)
+        if len(fresh) == len(self._taken):
+            changed = [n for n, (new, old) in enumerate(zip(fresh, self._taken, strict=True)) if new is not old]
+            if not changed:
+                return False
+            if all(_key(fresh[n]) == _key(self._taken[n]) for n in changed):
+                self._taken = fresh
+                for n in changed:
+                    self._replace(self._slots[n], fresh[n])
+                self._sort()
+                return True
+        self._rebuild(fresh)
+        return True
+
+    def advance(self, limit: int = AT_ONCE) -> bool:
+        """Work out the words and facets of some cards; True while more are pending."""
+        batch, self._pending = self._pending[:limit], self._pending[limit:]
+        for slot in batch:
+            if self._alive >> slot & 1:
+                self._work_out(slot)
+        if batch:
+            self._found = None
+        return bool(self._pending)
+
+    def use_reasons(self, reasons: Mapping[str, str] | None) -> None:
+        """Which repositories fit the current set (an empty reason); None while that is not known."""
+        self._reasons = reasons
+        if reasons is None:
+            self._masks.pop(WORKS, None)
+            return
+        fitting = {repository for repository, why in reasons.items() if not why}
+        slots = [slot for slot in self._order if self._cards[slot].repository in fitting]
+        self._masks[WORKS] = self._mask(slots)
+
+    def reason(self, card: KitCard) -> str | None:
+        """Why a card does not fit the current set, empty where it does, None where nobody asked."""
+        return None if self._reasons is None else self._reasons.get(card.repository)
+
+    def shown(self, query: str, chosen: frozenset[str], source: str = "", *, by_name: bool = False) -> Shown:
+        """Cards of ``source`` (all if empty) with every word of ``query`` and the chosen facets, best first."""
+        scope = self._masks.get(source_key(source), 0) if source else self._alive
+        slots = self._matching(query.casefold().split())
+        ranked = slots if by_name or not self._words else self._ranked(slots)
+        found = scope if not self._words else self._mask(slots) & scope
+        fitting = found
+        for section in by_section(chosen):
+            any_of = 0
+            for key in section:
+                any_of |= self._masks.get(key, 0)
+            fitting &= any_of
+        counts = {key: (mask & found).bit_count() for key, mask in self._masks.items()}
+        known = {key: (mask & scope).bit_count() for key, mask in self._masks.items()}
+        loading = self._masks.get(f"kind-{CardKind.LOADING}", 0)
+        return Shown(self._picked(ranked, fitting), scope.bit_count(), (scope & ~loading).bit_count(), counts, known)
+
+    def left_out(self, query: str, chosen: frozenset[str], source: str = "") -> tuple[tuple[KitCard, str], ...]:
+        """Cards that only the current set keeps away, each with why."""
+        reasons = self._reasons or {}
+        cards = self.shown(query, chosen - {WORKS}, source, by_name=True).cards
+        return tuple((card, why) for card in cards if (why := reasons.get(card.repository, "")))
+
+    # keeping
+
+    def _rebuild(self, fresh: tuple[KitCard, ...]) -> None:
+        kept = {_key(card) for card in fresh}
+        for key in [key for key in self._of if key not in kept]:
+            self._drop(self._of.pop(key))
+        self._slots = []
+        for card in fresh:
+            slot = self._of.get(_key(card))
+            if slot is None:
+                slot = self._of[_key(card)] = self._new(card)
+            elif self._cards[slot] is not card:
+                self._replace(slot, card)
+            self._slots.append(slot)
+        self._taken = fresh
+        self._alive = self._mask(list(self._of.values()))
+        self._sort()
+        if self._reasons is not None:
+            self.use_reasons(self._reasons)
+
+    def _new(self, card: KitCard) -> int:
+        if self._free:
+            slot = self._free.pop()
+        else:
+            slot = len(self._cards)
+            self._cards.append(card)
+            self._folded.append(None)
+            self._keys.append(frozenset())
+            self._names.append(_name(card))
+        self._cards[slot], self._folded[slot], self._names[slot] = card, None, _name(card)
+        self._pending.append(slot)
+        return slot
+
+    def _drop(self, slot: int) -> None:
+        self._unmark(slot)
+        self._free.append(slot)
+
+    def _replace(self, slot: int, card: KitCard) -> None:
+        """A card that changed: few at a time, so it is worked out at once."""
+        self._cards[slot], self._names[slot] = card, _name(card)
+        self._work_out(slot)
+
+    def _work_out(self, slot: int) -> None:
+        self._unmark(slot)
+        card = self._cards[slot]
+        self._folded[slot] = fold(card)
+        keys = self._keys[slot] = facet_keys(card)
+        bit = 1 << slot
+        for key in keys:
+            self._masks[key] = self._masks.get(key, 0) | bit
+
+    def _unmark(self, slot: int) -> None:
+        bit = 1 << slot
+        for key in self._keys[slot]:
+            left = self._masks[key] & ~bit
+            if left:
+                self._masks[key] = left
+            else:
+                del self._masks[key]
+        self._keys[slot] = frozenset()
+
+    def _sort(self) -> None:
+        self._order = sorted(self._of.values(), key=self._names.__getitem__)
+        self._found = None
+
+    # finding
+
+    def _matching(self, words: list[str]) -> list[int]:
+        """Slots that hold every word, by name; among those that held the words these begin with, if they are kept."""
+        if self._found is not None and words == self._words:
+            return self._found
+        narrower = self._found is not None and _extends(words, self._words)
+        slots = self._found if narrower and self._found is not None else self._order
+        folded = self._folded
+        for word in words:
+            slots = [slot for slot in slots if (known := folded[slot]) is not None and word in known.all]
+        self._words, self._found = words, slots
+        return slots
+
+    def _ranked(self, slots: list[int]) -> list[int]:
+        words = self._words
+        tiers: dict[int, list[int]] = {}
+        if len(words) == 1:
+            word = words[0]
+            for slot in slots:
+                known = self._folded[slot]
+                assert known is not None
+                name, segment = known.name, known.segment
+                if word in name or word in segment:
+                    exact = word in (name, segment)
+                    score = 100 if exact else 60 if name.startswith(word) or segment.startswith(word) else 40
+                else:
+                    score = 20 if word in known.publisher else 10
+                tiers.setdefault(score, []).append(slot)
+        else:
+            for slot in slots:
+                known = self._folded[slot]
+                assert known is not None
+                tiers.setdefault(score_of(words, known), []).append(slot)
+        return [slot for score in sorted(tiers, reverse=True) for slot in tiers[score]]
+
+    def _picked(self, slots: list[int], mask: int) -> tuple[KitCard, ...]:
+        cards = self._cards
+        if mask == self._alive:
+            return tuple(cards[slot] for slot in slots)
+        flags = format(mask, "b").zfill(len(cards))[::-1].encode()
+        return tuple(cards[slot] for slot in slots if flags[slot] == _ONE)
+
+    def _mask(self, slots: Sequence[int]) -> int:
+        if not self._cards or not slots:
+            return 0
+        flags = bytearray(b"0") * len(self._cards)
+        for slot in slots:
+            flags[slot] = _ONE
+        return int(flags[::-1], 2)
+
+
+def _key(card: KitCard) -> tuple[str, str]:
+    return card.source, card.repository
+
+
+def _name(card: KitCard) -> tuple[str, str]:
+    return (card.display_name or card.repository).casefold(), card.repository
+
+
+def _extends(words: list[str], before: list[str]) -> bool:
+    """Whether what holds ``words`` holds ``before``, too: the same words, longer or more of them."""
+    return len(words) >= len(before) and all(old in new for old, new in zip(before, words, strict=False))
