@@ -61,6 +61,11 @@ def usage(store: BlobStore, pinned: Collection[str] = ()) -> Usage:
     return Usage(sum(b.size for b in blobs), sum(b.size for b in blobs if b.digest in needed), len(blobs))
 
 
+def needed(store: BlobStore, pinned: Collection[str]) -> frozenset[str]:
+    """Pinned digests, what the store's own list names, and everything below. Blocking."""
+    return frozenset(_needed(store, pinned, Stop()))
+
+
 def trim(
     store: BlobStore,
     limit: int,

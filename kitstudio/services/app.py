@@ -12,6 +12,7 @@ from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.backend import Backend, LaunchOptions
 from kitstudio.runtime.capabilities import CLAIMED
 from kitstudio.services.approvals import Approvals
+from kitstudio.services.cache_limits import CacheLimits
 from kitstudio.services.catalog import Catalog
 from kitstudio.services.composer import Composer
 from kitstudio.services.ground import Judgement, relock
@@ -54,6 +55,10 @@ class Studio:
         self.approvals = Approvals(home, self.judgement.again)
         self.composer = self.new_composer()
         self._publishing: Publishing | None = None
+        self.cache_limits = CacheLimits(home, self.settings, self._open_digests)
+        self.settings.changed.subscribe(self.cache_limits.note_setting)
+        self.jobs.changed.subscribe(self.cache_limits.note_job)
+        self._housekeeping: asyncio.Task[None] | None = None
 
     @property
     def publishing(self) -> Publishing:
@@ -91,12 +96,23 @@ class Studio:
         home = await asyncio.to_thread(open_home, options.home)
         return cls(home, options, backend)
 
+    async def start(self) -> None:
+        """For a program that stays: show what is kept, watch folders, keep the caches within their limits. Once; ended
+        by ``close``."""
+        if self._housekeeping is None:
+            loop = asyncio.get_running_loop()
+            self._housekeeping = loop.create_task(self.cache_limits.run(), name="keep the caches within their limits")
+            await self.catalog.start()
+
     def new_composer(self) -> Composer:
         """A composer of its own, for a command or a second set."""
         return Composer(self.judgement)
 
     async def close(self) -> None:
         """Cancel jobs, wait at most three seconds, leave running sandboxes to their supervisors."""
+        if self._housekeeping is not None:
+            self._housekeeping.cancel()
+            await asyncio.gather(self._housekeeping, return_exceptions=True)
         await asyncio.gather(self.jobs.close(CLOSE_SECONDS), self.composer.close(), self.catalog.close())
         self.places.close()
 
@@ -109,6 +125,10 @@ class Studio:
     def _settled(self, options: LaunchOptions) -> LaunchOptions:
         """What the settings say of every new sandbox."""
         return replace(options, git_name=self.settings.text("git.name"), git_email=self.settings.text("git.email"))
+
+    def _open_digests(self) -> frozenset[str]:
+        """Kits of the set that is open, in no lock yet."""
+        return frozenset(member.digest for member in self.composer.value.plan.members if member.digest)
 
     def _claims(self) -> frozenset[str]:
         return CLAIMED if self._backend is None else self._backend.capabilities()

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.fits import Fits, Relations, relations_of
@@ -26,7 +27,6 @@ from kitstudio.registry.source import (
     SignInRequired,
     Unreachable,
 )
-from kitstudio.registry.staged import StagedSources
 from kitstudio.registry.threads import Stop, in_thread
 from kitstudio.services import cards as view
 from kitstudio.services.artifact_checks import PlatformChecks
@@ -48,6 +48,9 @@ from kitstudio.services.places import VERIFIED, Place, Places
 from kitstudio.services.settings import Settings
 from kitstudio.services.topic import Topic
 from kitstudio.services.watching import Watching
+
+if TYPE_CHECKING:
+    from kitstudio.registry.staged import StagedSources
 
 __all__ = [
     "CardKind",

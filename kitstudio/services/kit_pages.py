@@ -3,18 +3,22 @@ asked for what lies in them."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kitstudio.models.annotations import DESCRIPTOR
 from kitstudio.registry.artifact import Reader, glance
 from kitstudio.registry.attached import Attachment, attached_by_tag, attached_in_index
 from kitstudio.registry.newest import newest_tag
 from kitstudio.registry.reference import Reference
 from kitstudio.registry.source import Artifact, ArtifactKind, Platform, RegistryError, Source, Unreachable
-from kitstudio.registry.staged import StagedSources, staged_sources
 from kitstudio.services import cards as view
 from kitstudio.services.artifact_checks import PlatformChecks, check_published
 from kitstudio.services.catalog_values import CardKind, KitCard, KitDetails
 from kitstudio.services.places import Place, Places
 from kitstudio.services.stand_ins import Later
+
+if TYPE_CHECKING:
+    from kitstudio.registry.staged import StagedSources
 
 
 class KitPages:
@@ -65,6 +69,8 @@ class KitPages:
 
     async def staged(self, reference: str) -> StagedSources:
         """The sources the Kit brings along: the one small layer that holds them is fetched."""
+        from kitstudio.registry.staged import staged_sources
+
         return await staged_sources(*await self._found(reference))
 
     async def checked(self, reference: str) -> tuple[Artifact, tuple[PlatformChecks, ...]]:

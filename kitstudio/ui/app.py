@@ -102,6 +102,7 @@ async def _run(options: Options, set_file: Path | None) -> int:
     window.closed.connect(closed.set)
     tours = Tasks(window, window.tell_error)
     window.tour_wanted.connect(lambda: tours.start(_tour(window), "tour"))
+    tours.start(studio.start(), "start")
     await window.open_pages()
     if set_file is not None:
         window.navigator.open_set.emit(str(set_file))
