@@ -151,7 +151,7 @@ class _Planning:
 
     def _resolve(self, units: Sequence[Unit]) -> Resolution:
         resolution = resolve(units)
-        incomplete = any(member.descriptor is None for member in self.members)
+        incomplete = len(self.members) > sum(1 for unit in units if unit.reference != OWN)
         waiting = {ProblemKind.NO_WORKLOAD, ProblemKind.REQUIRES_MISSING, ProblemKind.EMPTY_SET}
         found = [p for p in resolution.problems if not (incomplete and p.kind in waiting)]
         # Ownership of credentials is judged on what is selected (§7.1.1).
@@ -240,7 +240,7 @@ class _Planning:
             topological=tuple(units[i].reference for i in resolution.topological if units[i].reference),
             workload=workload,
             edges=tuple(
-                Edge(units[n.requirer].reference, units[n.provider].reference, n.name, n.integrates)
+                Edge(units[n.requirer].reference, units[n.provider].reference, n.name, n.integrates, n.entry)
                 for n in resolution.needs
             ),
             inputs=settled.inputs,

@@ -36,12 +36,16 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``requirer`` needs (or works with) ``provider`` by capability ``name``; why one stands above the other."""
+    """``requirer`` needs (or works with) ``provider`` by capability ``name``; why one stands above the other.
+
+    ``entry``: the need as it is stated, with its constraint.
+    """
 
     requirer: str
     provider: str
     name: str
     integrates: bool = False
+    entry: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,12 +33,13 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """``requirer`` needs, or works with, ``provider`` by ``name``. Indices of units."""
+    """``requirer`` needs, or works with, ``provider`` by ``name``. Indices of units. ``entry``: as it is stated."""
 
     requirer: int
     provider: int
     name: str
     integrates: bool
+    entry: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,12 +248,12 @@ def _conflicts(units: Sequence[Unit], offers: Offers) -> Iterator[Problem]:
 def _needs(units: Sequence[Unit], offers: Offers) -> tuple[Need, ...]:
     found: dict[tuple[int, int, str], Need] = {}
     for field_name in ("requires", "integrates"):
-        for index, _, _, require in _parsed(units, field_name):
+        for index, _, text, require in _parsed(units, field_name):
             if isinstance(require, DescriptorError):
                 continue
             for provider, provide in offers.others(require.name, index):
                 if satisfies(provide, require):
-                    need = Need(index, provider, require.name, field_name == "integrates")
+                    need = Need(index, provider, require.name, field_name == "integrates", text)
                     found.setdefault((index, provider, require.name), need)
                     break
     return tuple(found.values())

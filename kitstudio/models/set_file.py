@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kitstudio.models.canonical import to_value
 from kitstudio.models.decode import decode
-from kitstudio.models.descriptor import Descriptor, JsonValue, Kind, ListedKit
+from kitstudio.models.descriptor import Arg, Descriptor, JsonValue, Kind, ListedKit
 from kitstudio.models.document import Document, Node, NodeKind
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.quote import quote
@@ -145,6 +145,19 @@ def set_kit_arg(text: str, ref: str, name: str, value: str | None) -> str:
     return _edited(text, edit, lambda old: _changed(old, ref, meant))
 
 
+def declare_arg(text: str, name: str, arg: Arg) -> str:
+    """Declare one more arg of the set itself."""
+
+    def edit(root: Node) -> list[Edit]:
+        value = _declaration(name, arg)
+        stated = root.get("args")
+        if stated is not None and stated.children:
+            return [put(_source(text), stated, name, value)]
+        return [put(_source(text), root, "args", {name: value}, after=_before(root, "args"))]
+
+    return _edited(text, edit, lambda old: replace(old, args={**old.args, name: arg}))
+
+
 def set_field(text: str, key: str, value: str) -> str:
     """State one of ``FIELDS``; the empty text removes it."""
     attribute = FIELDS[key]
@@ -170,6 +183,12 @@ def _edited(text: str, edit: Callable[[Node], list[Edit]], meant: Callable[[Desc
     if found != expected:
         raise _cannot_edit()
     return text[: len(text) - len(source)] + result
+
+
+def _declaration(name: str, arg: Arg) -> JsonValue:
+    stated = to_value(Descriptor("3", kind=Kind.SET, args={name: arg}))["args"]
+    assert isinstance(stated, dict)
+    return stated[name] or {}
 
 
 def _kind(descriptor: Descriptor) -> str:

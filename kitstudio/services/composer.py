@@ -19,9 +19,11 @@ from kitstudio.models.descriptor import Descriptor, ListedKit
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.plan import Member, Plan, Problem, Remedy, RemedyKind
 from kitstudio.registry.reference import Reference
-from kitstudio.services.composition import EMPTY_SET, Composition, SetState, expanded_set, is_local, read_set
+from kitstudio.services import set_edits
+from kitstudio.services.composition import EMPTY_SET, Composition, SetState, expanded_set, is_local
 from kitstudio.services.home import write_atomic
 from kitstudio.services.members import failure, loading_member
+from kitstudio.services.set_documents import Decided, changed_text, read_set, write_set
 from kitstudio.services.topic import Topic
 
 __all__ = ["Composer", "Composition", "Ground", "SetState"]
@@ -72,22 +74,63 @@ class Composer:
         self._saved = EMPTY_SET
         return self._take(Composition(SetState(EMPTY_SET)))
 
-    async def open(self, path: Path) -> Composition:
-        """Read a set file; raises ``DescriptorError`` with file:line:column where it is not one."""
-        text = await asyncio.to_thread(read_set, path)
-        self._forget()
-        self._saved = text
-        return self._take(Composition(SetState(text), path.stem, path.absolute()))
+    async def open(self, path: Path, decided: Decided | None = None) -> Composition:
+        """Read a set file, with what was decided about it before.
 
-    async def save(self, path: Path | None = None) -> Composition:
-        """Write atomically; comments and order of an opened file survive."""
+        Raises ``DescriptorError`` with file:line:column where it is not one.
+        """
+        text = await asyncio.to_thread(read_set, path)
+        known = decided or Decided()
+        return self.restore(
+            SetState(text, choices=known.choices, set_args=known.set_args), text, path.stem, path.absolute()
+        )
+
+    def restore(self, state: SetState, saved: str, name: str, path: Path | None) -> Composition:
+        """Go on with a document as it was left. ``saved``: what its file held then; empty for one without a file."""
+        self._forget()
+        self._saved = saved or EMPTY_SET
+        return self._take(Composition(state, name, path))
+
+    async def save(self, path: Path | None = None, *, overwrite: bool = False) -> Composition:
+        """Write atomically; comments and order of an opened file survive.
+
+        Raises ``ChangedOnDisk`` where the file holds what was never seen here, unless ``overwrite``.
+        """
         target = path or self._value.path
         if target is None:
             raise KitStudioError("The set has no file yet.", remedy="Choose where to save it.")
+        target = target.absolute()
         text = self._value.state.text
-        await asyncio.to_thread(write_atomic, target.absolute(), text.encode(), mode=0o644)
+        expected = self._saved if target == self._value.path and not overwrite else None
+        await asyncio.to_thread(write_set, target, text, expected)
         self._saved = text
-        return self._take(replace(self._value, name=target.stem, path=target.absolute()))
+        return self._take(replace(self._value, name=target.stem, path=target))
+
+    async def disk_text(self) -> str | None:
+        """What the set's file holds now if that is not what was last read or written; None where it is, or is gone.
+
+        Raises ``DescriptorError`` where the file is no set any more.
+        """
+        path, saved = self._value.path, self._saved
+        if path is None:
+            return None
+        found = await asyncio.to_thread(changed_text, path, saved)
+        return None if found == self._value.state.text else found
+
+    def reload(self, text: str) -> Composition:
+        """Take over what the file holds now; undo leads back to what was here."""
+        self._saved = text
+        return self._take(replace(self._value, state=replace(self._value.state, text=text)))
+
+    def keep_mine(self, text: str) -> Composition:
+        """Stay with what is here although the file holds ``text``: saving then replaces it."""
+        self._saved = text
+        return self._take(self._value)
+
+    @property
+    def saved(self) -> str:
+        """What the file held when it was last read or written."""
+        return self._saved
 
     async def export(self, path: Path, *, pin: bool = False, display_name: str = "", version: str = "") -> Path:
         """Write a ``kind: set`` file, re-read it and compare members; refuses ``local.invalid`` members by name."""
@@ -141,17 +184,10 @@ class Composer:
         self._start(("adopt", text), self._adopt(text))
         return self._take(self._value)
 
-    def remove(self, reference: str) -> Composition:
-        """Take a Kit out, with what was said about it."""
-        if reference in self._failed:
-            del self._failed[reference]
-            return self._take(self._value)
-        state = self._value.state
-        return self._edit(
-            lambda document: set_file.remove_kit(document, reference),
-            secrets={key: value for key, value in state.secrets.items() if key[0] != reference},
-            choices={key: value for key, value in state.choices.items() if key.partition("#")[0] != reference},
-        )
+    def remove(self, *references: str) -> Composition:
+        """Take Kits out, with what was said about them."""
+        listed = [reference for reference in references if self._failed.pop(reference, None) is None]
+        return self.apply(set_edits.removed(self._value.state, listed))
 
     def replace(self, old: str, new: str) -> Composition:
         """Put ``new`` in ``old``'s place, keeping arg values the new version still declares."""
@@ -159,15 +195,48 @@ class Composer:
         if exact is None:
             raise KitStudioError("A replacement needs a version.", where=new, remedy="Write NAME:VERSION.")
         target = str(exact)
-        state = self._value.state
         if target == old:
             return self._take(self._value)
         self._prune.add(target)
-        return self._edit(
-            lambda document: set_file.replace_kit(document, old, target),
-            secrets={(target if kit == old else kit, name): value for (kit, name), value in state.secrets.items()},
-            choices={_moved(key, old, target): value for key, value in state.choices.items()},
-        )
+        return self.apply(set_edits.replaced(self._value.state, old, target))
+
+    def pin(self, *references: str) -> Composition:
+        """State the digests these Kits have now; raises where one is not known yet."""
+        stated = {kit.ref: kit for kit in self._stated()}
+        digests = {ref: self._pin(stated[ref]) for ref in references if ref in stated}
+        return self.apply(set_edits.pinned(self._value.state, digests))
+
+    def unpin(self, *references: str) -> Composition:
+        """Let these Kits follow their tags again; a local Kit is known by its digest alone and keeps it."""
+        digests = {}
+        for kit in self._stated():
+            if kit.ref in references and kit.digest:
+                if is_local(kit.ref):
+                    raise KitStudioError(
+                        "A Kit of this machine has nothing but its digest to be known by.",
+                        where=kit.ref,
+                        remedy="Publish it to a registry to follow a tag.",
+                    )
+                digests[kit.ref] = ""
+        return self.apply(set_edits.pinned(self._value.state, digests))
+
+    def copied(self, *references: str) -> str:
+        """These entries as the text of a set: for a clipboard, another set, another machine."""
+        return set_edits.listed_text(kit for kit in self._stated() if kit.ref in references)
+
+    def paste(self, text: str) -> Composition:
+        """Add the Kits another set lists, in one step."""
+        return self.apply(set_edits.pasted(self._value.state, text, [kit.ref for kit in self._stated()]))
+
+    def offer(self, *inputs: tuple[str, str]) -> Composition:
+        """Hand inputs on to the users of the set (§9.5), all in one step."""
+        state = self._value.state
+        known = {(each.kit, each.name): each for each in self._value.plan.inputs}
+        for key in inputs:
+            if key not in known or not key[0]:
+                raise KitStudioError("There is no such input to offer.", where=key[1])
+            state = set_edits.offered(state, decode(state.text).descriptor, known[key])
+        return self.apply(state)
 
     def set_arg(self, kit: str, name: str, value: str | None) -> Composition:
         """Set or clear one input. Secret-looking values go to ``SetState.secrets``; kit "" is the set itself."""
@@ -237,21 +306,10 @@ class Composer:
             return self._edit(lambda document: set_file.replace_kit(document, reference, reference, digest))
         return self._take(self._value)
 
-    def _edit(
-        self,
-        change: Callable[[str], str],
-        secrets: Mapping[tuple[str, str], str] | None = None,
-        choices: Mapping[str, bool] | None = None,
-    ) -> Composition:
+    def _edit(self, change: Callable[[str], str], secrets: Mapping[tuple[str, str], str] | None = None) -> Composition:
         state = self._value.state
-        return self.apply(
-            replace(
-                state,
-                text=change(state.text),
-                secrets=state.secrets if secrets is None else secrets,
-                choices=state.choices if choices is None else choices,
-            )
-        )
+        kept = state.secrets if secrets is None else secrets
+        return self.apply(replace(state, text=change(state.text), secrets=kept))
 
     def _take(self, composition: Composition) -> Composition:
         self._value = self._judged(composition)
@@ -304,18 +362,7 @@ class Composer:
         gone = [
             name for kit in self._stated() if kit.ref == reference for name in kit.args if name not in descriptor.args
         ]
-
-        def change(text: str) -> str:
-            for name in gone:
-                text = set_file.set_kit_arg(text, reference, name, None)
-            return text
-
-        kept = {
-            key: value
-            for key, value in self._value.state.secrets.items()
-            if key[0] != reference or key[1] in descriptor.args
-        }
-        self._edit(change, kept)
+        self.apply(set_edits.without_args(self._value.state, reference, gone, lambda name: name in descriptor.args))
 
     def _stated(self) -> tuple[ListedKit, ...]:
         return self._value.descriptor.kits if self._value.descriptor else ()
@@ -355,8 +402,3 @@ class Composer:
         self._failed.clear()
         self._pending.clear()
         self._prune.clear()
-
-
-def _moved(key: str, old: str, new: str) -> str:
-    kit, mark, path = key.partition("#")
-    return f"{new if kit == old else kit}{mark}{path}"

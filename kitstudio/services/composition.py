@@ -10,13 +10,9 @@ from kitstudio.models import set_file
 from kitstudio.models.args import resolve_args
 from kitstudio.models.descriptor import Descriptor, Kind
 from kitstudio.models.document import Document
-from kitstudio.models.errors import DescriptorError
 from kitstudio.models.expansion import expand_build
 from kitstudio.models.plan import Plan
 from kitstudio.registry.reference import LOCAL
-
-MAX_SET = 524_288
-"""Bytes of a descriptor (§4)."""
 
 EMPTY_SET = set_file.render(Descriptor("3", kind=Kind.SET))
 """A new set, as it is written before anything is in it."""
@@ -62,18 +58,6 @@ class JudgedPlan(Plan):
     def __repr__(self) -> str:
         """Expanded values may be secrets: nothing of them is shown."""
         return f"JudgedPlan({len(self.members)} members, {len(self.problems)} problems)"
-
-
-def read_set(path: Path) -> str:
-    """The text of a set file. Raises ``DescriptorError`` where it is none, with file:line:column where known."""
-    try:
-        with path.open("rb") as stream:
-            raw = stream.read(MAX_SET + 1)
-    except OSError as error:
-        raise DescriptorError(f"The file cannot be read: {error.strerror or error}.", where=str(path)) from error
-    if len(raw) > MAX_SET:
-        raise DescriptorError("The file is larger than a descriptor may be (512 KiB).", where=str(path))
-    return set_file.parse(raw, str(path)).text
 
 
 def expanded_set(document: Document, state: SetState) -> Descriptor:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from kitstudio.models import words as wording
 from kitstudio.models.plan import Plan
 from kitstudio.models.review import Weight
-from kitstudio.ui.composer.inputs_view import InputsView
+from kitstudio.ui.composer.inputs_view import InputsView, can_be_offered
 from kitstudio.ui.composer.problems_view import ProblemsView
 from kitstudio.ui.composer.rows import blocking, order_explained, stack_rows
-from kitstudio.ui.composer.stack_view import StackModel, StackView
+from kitstudio.ui.composer.stack_model import StackModel
+from kitstudio.ui.composer.stack_view import StackView
 from kitstudio.ui.flow import ScrollContent
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token, Tone
@@ -89,7 +90,9 @@ class StackColumn(QWidget):
 
 
 class InputsColumn(ScrollContent):
-    """Problems above, inputs below."""
+    """Problems above, inputs below. ``offer_wanted(((kit, name), …))`` from *Offer all to users of this set*."""
+
+    offer_wanted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -104,6 +107,11 @@ class InputsColumn(ScrollContent):
         problems_head = holder(head)
         problems_head.setMinimumHeight(theme.px(HEADER))
         self.inputs_head = SectionHeader(tr("Inputs"), height=theme.px(HEADER))
+        self.offer_all = button(theme, tr("Offer all to users of this set"), kind="link", name="offerAll")
+        self.offer_all.clicked.connect(lambda: self.offer_wanted.emit(self._offerable))
+        self.inputs_head.add(self.offer_all)
+        self._offerable: tuple[tuple[str, str], ...] = ()
+        self.inputs.offer_wanted.connect(lambda kit, name: self.offer_wanted.emit(((kit, name),)))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -125,6 +133,8 @@ class InputsColumn(ScrollContent):
         kits = len({each.kit for each in plan.inputs})
         note = tr("{n} in {kits}").format(n=len(plan.inputs), kits=counted(kits, "Kit", "Kits")) if plan.inputs else ""
         self.inputs_head.note.setText(note)
+        self._offerable = tuple((each.kit, each.name) for each in plan.inputs if can_be_offered(each))
+        self.offer_all.setVisible(len(self._offerable) > 0)
 
 
 class PermissionsColumn(QWidget):

@@ -9,16 +9,17 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from kitstudio.models.args import check_value
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.plan import Input, Member
+from kitstudio.models.references import whole_reference
 from kitstudio.models.words import claim, exact
 from kitstudio.ui.composer.rows import name_and_version
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets.basic import Elided, Icon, row, text_label
+from kitstudio.ui.widgets.basic import Elided, Icon, icon_button, row, text_label
 from kitstudio.ui.widgets.text import tr, visible
 
 REST_MS = 180
@@ -26,9 +27,10 @@ REST_MS = 180
 
 
 class InputsView(QWidget):
-    """``changed(kit, name, value or None)`` when a value is to be taken over."""
+    """``changed(kit, name, value or None)`` when a value is to be taken over; ``offer_wanted(kit, name)``."""
 
     changed = Signal(str, str, object)
+    offer_wanted = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -55,6 +57,7 @@ class InputsView(QWidget):
                 if editor is None:
                     editor = InputEditor(self.theme, each)
                     editor.changed.connect(self.changed)
+                    editor.offer_wanted.connect(self.offer_wanted)
                     self._editors[key] = editor
                 self._grid.removeWidget(editor)
                 self._grid.insertWidget(place, editor)
@@ -81,6 +84,7 @@ class InputEditor(QWidget):
     """Label, field, and the line below it: what is wrong, what the value adds, or what is expected."""
 
     changed = Signal(str, str, object)
+    offer_wanted = Signal(str, str)
 
     def __init__(self, theme: Theme, each: Input) -> None:
         super().__init__()
@@ -107,12 +111,21 @@ class InputEditor(QWidget):
         self._help = text_label("", Type.SMALL, "secondary", wrap=True)
         self._line_below = row(self._icon, spacing=theme.px(4))
         self._line_below.addWidget(self._help, 1)
+        self.more = icon_button(theme, "more", tr("More for {name}").format(name=visible(each.name)), small=True)
+        self.more.setObjectName(f"inputMore-{each.name}")
+        menu = QMenu(self.more)
+        offer = menu.addAction(tr("Offer to users of this set"))
+        offer.setObjectName(f"offer-{each.name}")
+        offer.triggered.connect(lambda _=False: self.offer_wanted.emit(self.input.kit, self.input.name))
+        self.more.setMenu(menu)
+        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setHorizontalSpacing(theme.px(12))
         layout.setVerticalSpacing(theme.px(4))
         layout.addWidget(label, 0, 0)
         layout.addWidget(self.field, 0, 1)
+        layout.addWidget(self.more, 0, 2)
         layout.addLayout(self._line_below, 1, 1)
         layout.setColumnStretch(1, 1)
         self.show_input(each)
@@ -120,6 +133,11 @@ class InputEditor(QWidget):
     def show_input(self, each: Input) -> None:
         """The value and verdict as the set is judged; text being typed is left alone."""
         self.input = each
+        self.more.setVisible(can_be_offered(each))
+        target = whole_reference(each.value or "")
+        self.field.setEnabled(not target)
+        if target and isinstance(self.field, QLineEdit):
+            self._rest.stop()
         if not self._rest.isActive():
             self._show_value(each)
             self._say(each.error)
@@ -206,7 +224,7 @@ class InputEditor(QWidget):
             value = each.arg.default if each.value is None else each.value
             self.field.setCurrentIndex(max(0, self.field.findData(value)))
         else:
-            text = each.value or ""
+            text = "" if whole_reference(each.value or "") else each.value or ""
             if self.field.text() != text:
                 self.field.setText(text)
 
@@ -223,7 +241,10 @@ class InputEditor(QWidget):
             icon, token = ("critical", Token.CRITICAL) if wrong else ("success", Token.SUCCESS)
             self._verdict.setIcon(self.theme.icon(icon, 16, token))
             self._verdict.setText(tr("Not accepted") if wrong else tr("Accepted"))
-        if wrong:
+        target = whole_reference(self.input.value or "")
+        if target and not wrong:
+            self._below("", "secondary", tr("Answered by the set’s own input {name}.").format(name=visible(target)))
+        elif wrong:
             self._below("critical", "critical", exact(error))
         elif self._effect:
             self._below("notice", "notice", self._effect)
@@ -241,6 +262,11 @@ class InputEditor(QWidget):
             self._help.style().polish(self._help)
         self._help.setText(words)
         self.field.setToolTip("")
+
+
+def can_be_offered(each: Input) -> bool:
+    """A Kit's own input that is not answered by the set yet (§9.5)."""
+    return bool(each.kit) and not whole_reference(each.value or "")
 
 
 def _meaning(each: Input) -> str:

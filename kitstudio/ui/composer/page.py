@@ -1,107 +1,69 @@
-"""The Composer page: the set as a stack, its problems and inputs, the authority that follows.
+"""The Composer page: the set as a stack or a graph, its problems and inputs, the authority that follows.
 
-Every edit is one undoable step over ``SetState``; the page shows what the plan says and holds no rule of its own.
+The page shows what the plan says and holds no rule of its own: edits are in ``edits``, the file in ``files``, the
+way to a sandbox in ``launching``, drops in ``drop``.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import (
-    QAction,
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDragMoveEvent,
-    QDropEvent,
-    QGuiApplication,
-    QKeySequence,
-    QResizeEvent,
-    QShortcut,
-    QUndoStack,
-)
-from PySide6.QtWidgets import (
-    QFileDialog,
-    QLineEdit,
-    QMenu,
-    QScrollArea,
-    QSplitter,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QMenu, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.models.plan import Plan, Remedy, RemedyKind
-from kitstudio.models.review import Permission
+from kitstudio.models.plan import Remedy, RemedyKind
 from kitstudio.runtime.backend import LaunchOptions
 from kitstudio.services.app import Studio
 from kitstudio.services.composition import Composition
-from kitstudio.ui.approvals.desk import desk_of
+from kitstudio.services.set_documents import Draft
 from kitstudio.ui.composer.columns import InputsColumn, PermissionsColumn, StackColumn
-from kitstudio.ui.composer.drop import DropVeil, drop_words
-from kitstudio.ui.composer.launch_dialog import LaunchDialog
-from kitstudio.ui.composer.rows import blocking
-from kitstudio.ui.composer.undo import SetHistory
-from kitstudio.ui.drag import references_of
+from kitstudio.ui.composer.drop import DropTarget
+from kitstudio.ui.composer.edits import Edits
+from kitstudio.ui.composer.exporting import Exporting
+from kitstudio.ui.composer.files import SetFiles, recovered_words
+from kitstudio.ui.composer.graph.pane import GraphPane
+from kitstudio.ui.composer.launching import Launching
+from kitstudio.ui.composer.menus import KitActions, kit_menu, version_menu
+from kitstudio.ui.composer.toolbar import Toolbar
+from kitstudio.ui.drag import references_of, set_text_of
 from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.navigator import Navigator, PageName
 from kitstudio.ui.page import Page
-from kitstudio.ui.sandboxes.confirm import ConfirmDialog
 from kitstudio.ui.tasks import Tasks
-from kitstudio.ui.theme import Theme, Token, Tone
-from kitstudio.ui.widgets.basic import button, give_icon, holder, line, row
+from kitstudio.ui.theme import Theme, Tone
+from kitstudio.ui.widgets.basic import line
 from kitstudio.ui.widgets.composite import Banner, StateView
-from kitstudio.ui.widgets.text import counted, tr, visible
-
-_SET_FILES = ("*.yaml *.yml",)
+from kitstudio.ui.widgets.text import tr, visible
 
 
 class ComposerPage(Page):
-    """Tool bar, three columns, and the empty state."""
+    """Tool bar, three columns or the graph, and the empty state."""
 
     def __init__(self, studio: Studio, theme: Theme, navigator: Navigator, parent: QWidget | None = None) -> None:
         super().__init__(studio, theme, navigator, parent)
-        self.steps = self.undo_stack = QUndoStack(self)
-        self.history = SetHistory(studio.composer, self.steps)
-        self._tasks = Tasks(self, self._failed)
-        self._before_typing: frozenset[str] | None = None
-        self._typing: tuple[str, str] | None = None
-        self.setAcceptDrops(True)
-        self.reference = QLineEdit()
-        self.reference.setObjectName("composerReference")
-        self.reference.setPlaceholderText(tr("Type a reference or drop a Kit, file or folder"))
-        self.reference.setAccessibleName(tr("Add a Kit by reference or path"))
-        self._plus = QAction(theme.icon("plus", 16, Token.SECONDARY), "", self.reference)
-        self.reference.addAction(self._plus, QLineEdit.ActionPosition.LeadingPosition)
-        self.reference.setMaximumWidth(theme.px(380))
-        self.reference.returnPressed.connect(self._add_typed)
-        self.open_button = button(theme, tr("Open"), "folder", "flat", name="composerOpen")
-        self.open_button.clicked.connect(self._ask_open)
-        self.save_button = button(theme, tr("Save"), "save", "flat", name="composerSave")
-        self.save_button.clicked.connect(lambda: self.save())
-        self.export_button = button(theme, tr("Export"), "export", name="composerExport")
-        menu = QMenu(self.export_button)
-        for name, words, pin in (("plain", tr("As it is"), False), ("pinned", tr("With digests"), True)):
-            action = menu.addAction(words)
-            action.setObjectName(f"export-{name}")
-            action.triggered.connect(lambda _=False, pin=pin: self._ask_export(pin=pin))
-        self.export_button.setMenu(menu)
-        self.launch_button = button(theme, tr("Launch"), "play", "primary", name="composerLaunch")
-        self.launch_button.clicked.connect(self.ask_launch)
-        bar = row(spacing=8, margins=(16, 8, 16, 8))
-        bar.addWidget(self.reference, 3)
-        bar.addStretch(2)
-        for tool in (self.open_button, self.save_button, self.export_button, self.launch_button):
-            bar.addWidget(tool)
+        self._last_path = ""
+        self._outside_text = ""
+        self._draft: Draft | None = None
+        self._typing_input = False
+        self._tasks = Tasks(self, self.tell_failure)
+        self.edits = Edits(studio.composer, self)
+        self.steps = self.undo_stack = self.edits.stack
+        self.files = SetFiles(studio, theme, self.edits, self._tasks, self)
+        self.launching = Launching(studio, theme, navigator, self._tasks, self)
+        self.exporting = Exporting(studio, theme, self._tasks, self)
+        self.bar = Toolbar(theme)
+        self.reference = self.bar.reference
+        self.launch_button, self.export_button = self.bar.launch, self.bar.export
         self.banner = Banner(theme, Tone.CRITICAL)
-        self.banner.acted.connect(lambda _key: self.banner.hide())
         self.note = Banner(theme, Tone.INFO)
-        self.note.acted.connect(lambda _key: self.note.hide())
+        self.outside = Banner(theme, Tone.NOTICE)
         self.stack = StackColumn(theme)
         self.inputs = InputsColumn(theme)
         self.permissions = PermissionsColumn(theme)
+        self.graph = GraphPane(theme)
         self.splitter = QSplitter()
         self.splitter.setObjectName("composerSplitter")
         for index, column in enumerate((self.stack, _scrolled(self.inputs), self.permissions)):
@@ -118,16 +80,17 @@ class ComposerPage(Page):
             tr("or drop a Kit, a folder, an image layout or a .yaml file here"),
         )
         self.empty.acted.connect(self._empty_acted)
-        self._stack_widget = QStackedWidget()
-        self._stack_widget.addWidget(self.empty)
-        self._stack_widget.addWidget(self.splitter)
+        self._views = QStackedWidget()
+        for view in (self.empty, self.splitter, self.graph):
+            self._views.addWidget(view)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        for part in (holder(bar, "raised"), line(), self.banner, self.note):
+        for part in (self.bar, line(), self.banner, self.outside, self.note):
             layout.addWidget(part)
-        layout.addWidget(self._stack_widget, 1)
-        self.veil = DropVeil(theme, self)
+        layout.addWidget(self._views, 1)
+        self.drops = DropTarget(theme, self, self.stack, self.edits, studio, self._add_file)
+        self.veil = self.drops.veil
         self._connect()
         self._show(studio.composer.value)
 
@@ -139,335 +102,193 @@ class ComposerPage(Page):
     def save_state(self) -> dict[str, str]:
         value = self.studio.composer.value
         sizes = ",".join(str(size) for size in self.splitter.sizes())
-        return {"sizes": sizes, "path": str(value.path) if value.path is not None else ""}
+        path = str(value.path) if value.path is not None else ""
+        return {"sizes": sizes, "path": path, "view": self.bar.view.value()}
 
     def restore_state(self, state: dict[str, str]) -> None:
         sizes = [int(part) for part in state.get("sizes", "").split(",") if part.isdigit()]
         if len(sizes) == 3 and all(sizes):
             self.splitter.setSizes(sizes)
         self._last_path = state.get("path", "")
+        if state.get("view") == "graph":
+            self.show_view("graph")
 
     async def opened(self) -> None:
-        """Open the set of the last time, if it is still there."""
+        """Unsaved work of a run that ended early, else the set of the last time."""
         end_with_window(self, self._tasks)
-        path = Path(self._last_path) if getattr(self, "_last_path", "") else None
-        if path is not None and path.is_file() and not self.studio.composer.value.plan.members:
-            await self._open(path)
+        try:
+            await self.files.begin(self._last_path)
+        except KitStudioError as error:
+            self.tell_failure(error)
 
-    # Edits, each one step
+    def show_view(self, name: str) -> None:
+        """``stack`` or ``graph``."""
+        self.bar.view.choose(name)
+        self._show(self.studio.composer.value)
+        if name == "graph":
+            self.graph.view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def tell_failure(self, error: KitStudioError) -> None:
+        """What went wrong, below the tool bar."""
+        words = " ".join(part for part in (error.where, error.remedy) if part)
+        self.banner.tell("critical", visible(error.what), words, _dismiss())
+
+    def tell(self, icon: str, lead: str, words: str) -> None:
+        """What is worth saying, below the tool bar."""
+        self.note.tell(icon, lead, words, _dismiss())
+
+    # Edits
 
     def add(self, reference: str) -> None:
-        """Add a Kit by any spelling."""
-        text = reference.strip()
-        if not text:
-            return
-        path = Path(text)
+        """Add a Kit by any spelling; a set file opens where nothing would be lost."""
+        path = Path(reference.strip())
         if path.suffix in (".yaml", ".yml") and path.is_file():
-            self._tasks.start(self._add_file(path), f"add-{text}")
+            self._add_file(path)
             return
-        self._edit(tr("Add {kit}").format(kit=_short(text)), lambda: self.studio.composer.add(text))
-
-    def remove(self, reference: str) -> None:
-        """Take a Kit out."""
-        self._edit(tr("Remove {kit}").format(kit=_short(reference)), lambda: self.studio.composer.remove(reference))
+        self.edits.add(reference)
 
     def replace(self, old: str, new: str) -> None:
         """Another version or Kit in a Kit's place; where the set has a lock, what the change asks for is reviewed."""
-        words = tr("Replace {old} with {new}").format(old=_short(old), new=_short(new))
-        if self._edit(words, lambda: self.studio.composer.replace(old, new)):
-            self._tasks.start(self._propose(), "propose")
+        self.edits.replace(old, new)
+
+    def save(self, path: Path | None = None) -> None:
+        """Write the set where it is, or ask where."""
+        self.files.save(path)
+
+    def open_set(self, path: Path) -> None:
+        """Open a set file; changes that are not saved are asked about first."""
+        self.files.open(path)
+
+    def export(self, path: Path, *, pin: bool = False) -> None:
+        """Write a ``kind: set`` file for others."""
+        self.exporting.export(path, pin=pin)
+
+    async def launch(self, options: LaunchOptions) -> None:
+        """Through the gate, then to the Sandboxes page."""
+        await self.launching.launch(options)
 
     def apply_remedy(self, remedy: Remedy) -> None:
-        """One click on a remedy is one step."""
+        """One click on a remedy is one step; a value to fill in leads to its field."""
         if remedy.kind is RemedyKind.SET_ARG and not remedy.other:
             editor = self.inputs.inputs.editor(remedy.kit, remedy.arg) or self.inputs.inputs.first_wrong()
             if editor is not None:
                 editor.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
             return
-        self._edit(remedy.label, lambda: self.studio.composer.remedy(remedy))
+        self.edits.remedy(remedy)
 
     def set_input(self, kit: str, name: str, value: object) -> None:
-        """Take over an input's value; typing in one field is one step."""
-        text = value if isinstance(value, str) else None
-        if self._typing != (kit, name):
-            self._typing = (kit, name)
-            self._before_typing = _entries(self.studio.composer.value.plan)
-        self._edit(
-            tr("Set {name}").format(name=name),
-            lambda: self.studio.composer.set_arg(kit, name, text),
-            field=f"{kit} {name}",
-        )
-        added = _entries(self.studio.composer.value.plan) - (self._before_typing or frozenset())
-        self.inputs.inputs.say_effect(kit, name, _effect(added))
-
-    def choose(self, kit: str, path: str, on: bool) -> None:
-        """Switch an optional request."""
-        words = tr("Switch an option on") if on else tr("Switch an option off")
-        self._edit(words, lambda: self.studio.composer.choose(kit, path, on))
-
-    def _edit(self, words: str, change: object, *, field: str = "") -> bool:
-        self.banner.hide()
-        self.note.hide()
-        if not field:
-            self._typing = None
+        """Take over an input's value, and say below its field what it adds."""
+        self._typing_input = True
         try:
-            self.history.step(words, change, field=field)  # type: ignore[arg-type]
-        except KitStudioError as error:
-            self._failed(error)
-            return False
-        return True
+            self.edits.set_input(kit, name, value)
+        finally:
+            self._typing_input = False
+        self.inputs.inputs.say_effect(kit, name, self.edits.effect(kit, name, value))
 
-    # Files
-
-    def save(self, path: Path | None = None) -> None:
-        """Write the set where it is, or ask where."""
-        if path is None and self.studio.composer.value.path is None:
-            chosen, _ = QFileDialog.getSaveFileName(self, tr("Save the set"), "set.yaml", tr("Sets (*.yaml *.yml)"))
-            if not chosen:
-                return
-            path = Path(chosen)
-        self._tasks.start(self._save(path), "file")
-
-    def open_set(self, path: Path) -> None:
-        """Open a set file; changes that are not saved are asked about first."""
-        if not self.studio.composer.value.dirty:
-            self._tasks.start(self._open(path), "file")
-            return
-        dialog = ConfirmDialog(
-            self.theme,
-            tr("Open another set?"),
-            tr("The changes to {name} are not saved and would be lost.").format(name=self.studio.composer.value.name),
-            tr("Open without saving"),
-            self,
-        )
-        dialog.confirmed.connect(lambda: self._tasks.start(self._open(path), "file"))
-        dialog.open()
-
-    def export(self, path: Path, *, pin: bool = False) -> None:
-        """Write a ``kind: set`` file for others."""
-        self._tasks.start(self._export(path, pin=pin), "file")
-
-    async def _open(self, path: Path) -> None:
-        await self.studio.composer.open(path)
-        self.history.forget()
-        self._show(self.studio.composer.value)
-
-    async def _save(self, path: Path | None) -> None:
-        await self.studio.composer.save(path)
-        self.history.saved()
-
-    async def _export(self, path: Path, *, pin: bool) -> None:
-        written = await self.studio.composer.export(path, pin=pin)
-        self.note.tell("export", tr("Exported."), str(written), ("dismiss", tr("Close"), "close"))
-
-    async def _add_file(self, path: Path) -> None:
-        """A set file opens where nothing would be lost; any other file is a Kit to add."""
-        composer = self.studio.composer
-        if not composer.value.plan.members and not composer.value.dirty:
-            try:
-                await self._open(path)
-            except KitStudioError:
-                self._edit(tr("Add {kit}").format(kit=path.name), lambda: composer.add(str(path)))
-            return
-        self._edit(tr("Add {kit}").format(kit=path.name), lambda: composer.add(str(path)))
-
-    # Launch and update
-
-    def ask_launch(self) -> None:
-        """Ask name and folder, then go through the gate."""
+    def kit_menu(self, references: str | Sequence[str], place: QPoint) -> QMenu:
+        """What can be done with Kits of the set."""
+        chosen = (references,) if isinstance(references, str) else tuple(references)
         value = self.studio.composer.value
-        if not value.plan.launchable:
+        actions = KitActions(self.navigator.open_kit.emit, self._offer_versions, self._copy)
+        return kit_menu(self.theme, value.plan, _pinned(value), self.edits, actions, chosen, place, self)
+
+    def paste(self) -> None:
+        """Entries, references or paths from the clipboard."""
+        data = QGuiApplication.clipboard().mimeData()
+        text = set_text_of(data)
+        if text:
+            self.edits.paste(text)
             return
-        taken = {status.name for status in self.studio.sandboxes.list()}
-        skipped = [choice for choice in value.plan.choices if not choice.supported]
-        note = ""
-        if skipped:
-            note = tr("Left out, because this version does not enforce it: {types}").format(
-                types=", ".join(sorted({kind for choice in skipped for kind in choice.types}))
-            )
-        dialog = LaunchDialog(self.theme, value.name, taken, note, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.chosen.connect(lambda options: self._tasks.start(self.launch(options), "launch"))
-        dialog.open()
+        found = references_of(data)
+        if found:
+            self.edits.add(*found)
 
-    async def launch(self, options: LaunchOptions) -> None:
-        """Through the gate, then to the Sandboxes page."""
-        if options.workspace is not None and not options.workspace.is_dir():
-            raise KitStudioError(
-                "The workspace folder is not there.",
-                where=str(options.workspace),
-                remedy="Choose a folder that exists.",
-            )
-        request = self.studio.approvals.request(lock_name(self.studio.composer.value), self.studio.composer.value.plan)
-        approved = await desk_of(self.studio, self.theme, self).ask(request)
-        if approved is None:
-            self.note.tell(
-                "info",
-                tr("Not launched."),
-                tr("Nothing was granted. What you left undecided waits under Approvals."),
-                ("dismiss", tr("Close"), "close"),
-            )
-            return
-        settings = self.studio.settings
-        stated = replace(
-            options,
-            memory=options.memory or settings.number("sandbox.memory"),
-            cpus=options.cpus or settings.number("sandbox.cpus"),
-            accel=options.accel or settings.text("sandbox.accel"),
-        )
-        self.studio.sandboxes.launch(approved, stated)
-        self.navigator.show_sandbox.emit(options.name)
-
-    async def _propose(self) -> None:
-        """After a replacement in a set that was approved: the gate says at once whether it asks for more."""
-        before = self.steps.index()
-        value = await self.studio.composer.settled()
-        approvals = self.studio.approvals
-        name = lock_name(value)
-        if not value.plan.launchable or approvals.lock(name) is None:
-            return
-        request = approvals.request(name, value.plan)
-        dismiss = ("dismiss", tr("Close"), "close")
-        if not request.review.widens:
-            self.note.tell(
-                "success", tr("Nothing more is asked for."), tr("It stays within what you approved."), dismiss
-            )
-            return
-        approved = await desk_of(self.studio, self.theme, self).ask(request)
-        if approved is not None:
-            self.note.tell("success", tr("Approved."), tr("The next launch uses it."), dismiss)
-        elif request not in approvals.waiting() and self.steps.index() == before:
-            self.steps.undo()
-            self.note.tell("info", tr("Kept as it was."), tr("The replacement was taken back."), dismiss)
-        else:
-            self.note.tell("info", tr("Not decided."), tr("It waits under Approvals; nothing was granted."), dismiss)
-
-    async def _offer_versions(self, reference: str, place: QPoint) -> None:
-        """A menu of the versions a Kit could be replaced with."""
-        details = await self.studio.catalog.details(reference)
-        menu = QMenu(self)
-        menu.setObjectName("versionMenu")
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        repository, tag = _split(reference)
-        for version in details.versions[:30]:
-            action = menu.addAction(version.tag)
-            action.setObjectName(f"version-{version.tag}")
-            action.setEnabled(version.tag != tag)
-            action.triggered.connect(lambda _=False, new=f"{repository}:{version.tag}": self.replace(reference, new))
-        if not details.versions:
-            menu.addAction(tr("No other version is known")).setEnabled(False)
-        menu.popup(place)
-
-    def kit_menu(self, reference: str, place: QPoint) -> QMenu:
-        """What can be done with one Kit of the set."""
-        menu = QMenu(self)
-        menu.setObjectName("kitMenu")
-        member = next((m for m in self.studio.composer.value.plan.members if m.reference == reference), None)
-        pinned = f"{reference.partition('@')[0]}@{member.digest}" if member is not None and member.digest else reference
-        for name, words, icon, act in (
-            ("open", tr("Open Kit page"), "catalog", lambda: self.navigator.open_kit.emit(reference)),
-            (
-                "version",
-                tr("Replace version…"),
-                "swap",
-                lambda: self._tasks.start(self._offer_versions(reference, place), "versions"),
-            ),
-            ("copy", tr("Copy reference and digest"), "copy", lambda: QGuiApplication.clipboard().setText(pinned)),
-            ("remove", tr("Remove"), "trash", lambda: self.remove(reference)),
-        ):
-            action = menu.addAction(self.theme.icon(icon, 16, Token.SECONDARY), words)
-            action.setObjectName(f"kit-{name}")
-            action.triggered.connect(lambda _=False, act=act: act())
-        return menu
-
-    # Drops
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        items = references_of(event.mimeData())
-        if items:
-            event.setDropAction(Qt.DropAction.CopyAction)
-            event.accept()
-            self.veil.tell(drop_words(items))
-        else:
-            event.ignore()
-
-    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        event.setDropAction(Qt.DropAction.CopyAction)
-        event.accept()
-
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.veil.hide()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self.veil.hide()
-        items = references_of(event.mimeData())
-        event.setDropAction(Qt.DropAction.CopyAction)
-        event.accept()
-        for item in items:
-            self.add(item)
+    # What is shown
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.veil.setGeometry(self.rect())
-
-    # What is shown
 
     def _connect(self) -> None:
         composer = self.studio.composer
         self.destroyed.connect(composer.changed.subscribe(self._changed))
         self.navigator.add_to_set.connect(self.add)
         self.navigator.open_set.connect(lambda path: self.open_set(Path(path)))
-        self.stack.view.menu_wanted.connect(self._popup_kit_menu)
-        self.stack.view.remove_wanted.connect(self.remove)
-        self.stack.view.open_wanted.connect(self.navigator.open_kit)
+        self.bar.typed.connect(self.add)
+        self.bar.view_chosen.connect(self.show_view)
+        self.bar.save.clicked.connect(lambda: self.save())
+        self.bar.launch.clicked.connect(self.launching.ask)
+        self._file_menu = QMenu(self.bar.open)
+        self._file_menu.setObjectName("fileMenu")
+        self._file_menu.aboutToShow.connect(lambda: self.files.fill_menu(self._file_menu))
+        self.bar.open.setMenu(self._file_menu)
+        self.exporting.fill_menu(self.bar.export)
+        for banner in (self.banner, self.note):
+            banner.acted.connect(lambda _key, banner=banner: banner.hide())
+        self.outside.acted.connect(self._outside_acted)
+        self.edits.starts.connect(self.banner.hide)
+        self.edits.starts.connect(self.note.hide)
+        self.edits.failed.connect(self.tell_failure)
+        self.edits.replaced.connect(lambda: self._tasks.start(self.launching.propose(self.steps), "propose"))
+        for source in (self.files, self.launching, self.exporting):
+            source.told.connect(self.tell)
+        self.files.changed_outside.connect(self._changed_outside)
+        self.files.recovered.connect(self._recovered)
+        view = self.stack.view
+        view.menu_wanted.connect(self._popup_kit_menu)
+        view.remove_wanted.connect(lambda kits: self.edits.remove(*kits))
+        view.open_wanted.connect(self.navigator.open_kit)
+        view.versions_wanted.connect(self._offer_versions)
+        view.copy_wanted.connect(self._copy)
+        view.pin_wanted.connect(lambda kits: self.edits.pin(*kits))
+        view.unpin_wanted.connect(lambda kits: self.edits.unpin(*kits))
+        view.current_changed.connect(self.graph.choose)
+        self.graph.chosen.connect(lambda kit: view.choose([kit] if kit else []))
+        self.graph.view.menu_wanted.connect(lambda kit, place: self._popup_kit_menu((kit,), place))
+        self.graph.view.remove_wanted.connect(self.edits.remove)
+        self.graph.view.open_wanted.connect(self.navigator.open_kit)
+        self.graph.inspector.open_wanted.connect(self.navigator.open_kit)
+        self.graph.inspector.replace_wanted.connect(self._replace_from_graph)
+        self.graph.export_wanted.connect(lambda suffix: self.exporting.ask_picture(self.graph.scene, suffix))
         self.inputs.problems.chosen.connect(self.stack.model.mark)
+        self.inputs.problems.chosen.connect(self.graph.mark)
         self.inputs.problems.remedy_wanted.connect(self.apply_remedy)
         self.inputs.inputs.changed.connect(self.set_input)
-        self.permissions.list.switched.connect(self.choose)
-        self.theme.changed.connect(lambda: self._plus.setIcon(self.theme.icon("plus", 16, Token.SECONDARY)))
-        for keys, act in ((QKeySequence.StandardKey.Save, self.save), (QKeySequence.StandardKey.Open, self._ask_open)):
+        self.inputs.offer_wanted.connect(lambda inputs: self.edits.offer(*inputs))
+        self.permissions.list.switched.connect(self.edits.choose)
+        for keys, act in (
+            (QKeySequence.StandardKey.Save, self.save),
+            (QKeySequence.StandardKey.SaveAs, self.files.save_as),
+            (QKeySequence.StandardKey.Open, self.files.ask_open),
+            (QKeySequence.StandardKey.New, self.files.new),
+            (QKeySequence.StandardKey.Paste, self.paste),
+        ):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(act)
 
     def _changed(self, composition: Composition) -> None:
-        self.history.follow(composition)
+        self.edits.history.follow(composition)
+        if not self._typing_input:
+            self.inputs.inputs.say_effect("", "", "")
+        self.files.follow(composition)
         self._show(composition)
 
     def _show(self, composition: Composition) -> None:
         plan = composition.plan
-        empty = not plan.members and not composition.text_error
-        self._stack_widget.setCurrentWidget(self.empty if empty else self.splitter)
-        pinned = frozenset(
-            kit.ref for kit in (composition.descriptor.kits if composition.descriptor else ()) if kit.digest
-        )
-        self.stack.show_plan(plan, pinned)
+        empty = not plan.members and not composition.text_error and not any(problem.kits for problem in plan.problems)
+        graph = self.bar.view.value() == "graph" and not empty
+        self._views.setCurrentWidget(self.empty if empty else self.graph if graph else self.splitter)
+        self.stack.show_plan(plan, _pinned(composition))
         self.inputs.show_plan(plan)
         self.permissions.show_plan(plan)
+        if graph:
+            self.graph.show_plan(plan)
         if composition.text_error:
             self.banner.tell("critical", tr("The set cannot be read."), visible(composition.text_error))
-        self._show_launch(composition, empty)
-        self.export_button.setEnabled(not empty)
+        self.bar.show_composition(composition, empty)
         self.title_changed.emit(self.title())
         self._say_status(composition, empty)
-
-    def _show_launch(self, composition: Composition, empty: bool) -> None:
-        plan = composition.plan
-        problems = blocking(plan)
-        self.launch_button.setEnabled(plan.launchable and not empty)
-        if empty:
-            words = tr("Launch: no Kits yet")
-        elif plan.loading:
-            words = tr("Launch: looking at the Kits")
-        elif problems:
-            words = tr("Launch: {problems}").format(problems=counted(problems, "problem", "problems"))
-        elif not plan.launchable:
-            words = tr("Launch: the set cannot be read")
-        else:
-            words = tr("Launch")
-        self.launch_button.setText(words)
-        self.launch_button.setAccessibleName(words)
-        give_icon(self.theme, self.launch_button, "play", 16, Token.ON_ACCENT if plan.launchable else Token.DISABLED)
 
     def _say_status(self, composition: Composition, empty: bool) -> None:
         if empty:
@@ -478,46 +299,83 @@ class ComposerPage(Page):
             saved = tr("not saved") if composition.dirty else tr("saved")
             self.status_changed.emit("success", tr("Checked. Nothing has been pulled · {saved}").format(saved=saved))
 
-    def _popup_kit_menu(self, reference: str, place: object) -> None:
-        assert isinstance(place, QPoint)
-        menu = self.kit_menu(reference, place)
+    def _add_file(self, path: Path) -> None:
+        self._tasks.start(self._add_set_or_kit(path), f"add-{path}")
+
+    async def _add_set_or_kit(self, path: Path) -> None:
+        """A set file opens where nothing would be lost; any other file is a Kit to add."""
+        composer = self.studio.composer
+        if not composer.value.plan.members and not composer.value.dirty:
+            try:
+                await self.files.open_now(path)
+            except KitStudioError:
+                self.edits.add(str(path))
+            return
+        self.edits.add(str(path))
+
+    def _popup_kit_menu(self, references: Sequence[str], place: QPoint) -> None:
+        menu = self.kit_menu(references, place)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(place)
 
-    def _add_typed(self) -> None:
-        text = self.reference.text().strip()
-        if text:
-            self.add(text)
-            self.reference.clear()
+    def _offer_versions(self, reference: str, place: QPoint) -> None:
+        async def offer() -> None:
+            menu = await version_menu(self.studio.catalog, reference, self.edits.replace, self)
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(place)
+
+        self._tasks.start(offer(), "versions")
+
+    def _replace_from_graph(self, reference: str) -> None:
+        inspector = self.graph.inspector
+        self._offer_versions(reference, inspector.mapToGlobal(inspector.rect().center()))
+
+    def _copy(self, references: Sequence[str]) -> None:
+        QGuiApplication.clipboard().setText(self.studio.composer.copied(*references))
+
+    def _changed_outside(self, text: str) -> None:
+        self._outside_text = text
+        value = self.studio.composer.value
+        words = (
+            tr("Your unsaved changes are still here.") if value.dirty else tr("What is shown is what it held before.")
+        )
+        self.outside.tell(
+            "notice",
+            tr("Another program changed {name}.").format(name=visible(f"{value.name}.yaml")),
+            words,
+            ("reload", tr("Reload"), "refresh"),
+            ("mine", tr("Keep mine"), "save"),
+        )
+
+    def _recovered(self, draft: Draft) -> None:
+        self._draft = draft
+        lead = tr("Unsaved work was recovered.")
+        actions = (("keep", tr("Keep"), "check"), ("discard", tr("Discard"), "trash"))
+        self.outside.tell("notice", lead, recovered_words(draft), *actions)
+
+    def _outside_acted(self, key: str) -> None:
+        self.outside.hide()
+        if key == "reload":
+            self.files.reload(self._outside_text)
+        elif key == "mine":
+            self.files.keep_mine(self._outside_text)
+        elif key == "discard" and self._draft is not None:
+            self.files.discard(self._draft)
 
     def _empty_acted(self, key: str) -> None:
         if key == "catalog":
             self.navigator.go.emit(PageName.CATALOG)
         else:
-            self._ask_open()
-
-    def _ask_open(self) -> None:
-        chosen, _ = QFileDialog.getOpenFileName(self, tr("Open a set"), "", tr("Sets (*.yaml *.yml)"))
-        if chosen:
-            self.open_set(Path(chosen))
-
-    def _ask_export(self, *, pin: bool) -> None:
-        name = f"{self.studio.composer.value.name}-export.yaml"
-        chosen, _ = QFileDialog.getSaveFileName(self, tr("Export the set"), name, tr("Sets (*.yaml)"))
-        if chosen:
-            self.export(Path(chosen), pin=pin)
-
-    def _failed(self, error: KitStudioError) -> None:
-        words = " ".join(part for part in (error.where, error.remedy) if part)
-        self.banner.tell("critical", visible(error.what), words, ("dismiss", tr("Close"), "close"))
+            self.files.ask_open()
 
 
-def lock_name(composition: Composition) -> str:
-    """The name locks of this set go by: the file's, with nothing in it a lock may not have."""
-    allowed = "".join(
-        char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in composition.name
-    )
-    return allowed.strip("-._")[:63] or "untitled"
+def _pinned(composition: Composition) -> frozenset[str]:
+    kits = composition.descriptor.kits if composition.descriptor else ()
+    return frozenset(kit.ref for kit in kits if kit.digest)
+
+
+def _dismiss() -> tuple[str, str, str]:
+    return ("dismiss", tr("Close"), "close")
 
 
 def _scrolled(content: QWidget) -> QScrollArea:
@@ -527,30 +385,3 @@ def _scrolled(content: QWidget) -> QScrollArea:
     area.setWidget(content)
     area.setMinimumWidth(320)
     return area
-
-
-def _entries(plan: Plan) -> frozenset[str]:
-    return frozenset(_entry(permission) for permission in plan.permissions if not permission.denies)
-
-
-def _entry(permission: Permission) -> str:
-    return permission.entry
-
-
-def _effect(added: frozenset[str]) -> str:
-    if not added:
-        return ""
-    shown = sorted(added)
-    more = tr(" and {n} more").format(n=len(shown) - 2) if len(shown) > 2 else ""
-    return tr("Adds {entries}").format(entries=visible(", ".join(shown[:2]))) + more
-
-
-def _short(reference: str) -> str:
-    return reference.partition("@")[0].rstrip("/").rpartition("/")[2] or reference
-
-
-def _split(reference: str) -> tuple[str, str]:
-    name = reference.partition("@")[0]
-    head, slash, tail = name.rpartition("/")
-    base, _, tag = tail.partition(":")
-    return f"{head}{slash}{base}", tag

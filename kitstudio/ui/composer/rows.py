@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kitstudio.models.descriptor import Descriptor
-from kitstudio.models.plan import Member, Plan, Problem, ProblemKind
+from kitstudio.models.plan import Edge, Member, Plan, Problem, ProblemKind
 from kitstudio.models.review import Chip, Weight, chips
 from kitstudio.models.words import claim
 from kitstudio.ui.widgets.monogram import repository_of
@@ -20,12 +20,16 @@ _OWN = "com.docker.kit/"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Words of a connector: plain, then the name that is set in bold, then the rest."""
+    """Words of a connector: plain, then the name that is set in bold, then the rest.
+
+    ``far``: what is needed does not stand right below, so no arrow may point there.
+    """
 
     before: str
     name: str = ""
     after: str = ""
     missing: bool = False
+    far: bool = False
 
     @property
     def text(self) -> str:
@@ -74,7 +78,7 @@ def stack_rows(plan: Plan, pinned: frozenset[str] = frozenset()) -> tuple[KitRow
                 problem=reference in troubled or member.failure is not None,
                 chips=_chips(plan, member),
                 known=member.descriptor is not None,
-                reason=_reason(plan, member) if index else None,
+                reason=_reason(plan, member, order[index - 1]) if index else None,
             )
         )
     return tuple(reversed(rows))
@@ -131,7 +135,7 @@ def _is_workload(descriptor: Descriptor | None) -> bool:
     return descriptor is not None and descriptor.kind == "workload"
 
 
-def _reason(plan: Plan, member: Member) -> Reason:
+def _reason(plan: Plan, member: Member, below: str) -> Reason:
     reference = member.reference
     if member.descriptor is None:
         return Reason(tr("its place is not known"))
@@ -139,17 +143,24 @@ def _reason(plan: Plan, member: Member) -> Reason:
         problem.name for problem in plan.problems if problem.kind in _MISSING and reference in problem.kits
     )
     if missing:
-        return Reason(tr("needs"), _listed(tuple(missing)), tr(", missing"), missing=True)
+        return Reason(tr("needs"), _listed(tuple(missing)), tr(", missing"), missing=True, far=True)
     doubled = [p.name for p in plan.problems if p.kind is ProblemKind.SEVERAL_PROVIDERS and reference in p.kits]
     if doubled:
-        return Reason(tr("also offers"), _listed(tuple(doubled)))
-    needs = dict.fromkeys(edge.name for edge in plan.edges if edge.requirer == reference and not edge.integrates)
-    if needs:
-        return Reason(tr("needs"), _listed(tuple(needs)))
-    works = dict.fromkeys(edge.name for edge in plan.edges if edge.requirer == reference)
-    if works:
-        return Reason(tr("works with"), _listed(tuple(works)))
-    return Reason(tr("runs on any base"))
+        return Reason(tr("also offers"), _listed(tuple(doubled)), far=True)
+    edges = [edge for edge in plan.edges if edge.requirer == reference]
+    for words, wanted in ((tr("needs"), False), (tr("works with"), True)):
+        found = [edge for edge in edges if edge.integrates is wanted]
+        if found:
+            names = _listed(tuple(dict.fromkeys(edge.name for edge in found)))
+            near = any(edge.provider == below for edge in found)
+            return Reason(words, names, "" if near else _from(found), far=not near)
+    return Reason(tr("runs on any base"), far=True)
+
+
+def _from(edges: Sequence[Edge]) -> str:
+    """Who offers it, where that is not the row below."""
+    names = [name_and_version(Member(provider))[0] for provider in dict.fromkeys(edge.provider for edge in edges)]
+    return tr(" from {names}").format(names=tr(" and ").join(names[:2])) + tr(", further down")
 
 
 def _listed(names: tuple[str, ...]) -> str:

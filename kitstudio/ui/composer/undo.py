@@ -48,18 +48,26 @@ class SetHistory:
         self._stack = stack
         self._state = composer.value.state
         self._going = False
+        self._before: SetState | None = None
         self._text = ""
         self._field = ""
         self._fallback = ""
 
     def step(self, text: str, change: Callable[[], object], *, field: str = "") -> None:
-        """Make a change as one step called ``text``; with a ``field`` it merges with the step before."""
+        """Make a change as one step called ``text``, however many compositions it publishes.
+
+        With a ``field`` it merges with the step before.
+        """
         self._text, self._field = text, field
         self._fallback = text
+        before, self._before = self._state, self._state
         try:
             change()
         finally:
+            self._before = None
             self._text = self._field = ""
+            if self._state != before and not self._going:
+                self._stack.push(_Step(self, text, before, self._state, field))
 
     def forget(self) -> None:
         """Another document: its history starts empty."""
@@ -75,7 +83,7 @@ class SetHistory:
         if composition.state == self._state:
             return
         before, self._state = self._state, composition.state
-        if not self._going:
+        if not self._going and self._before is None:
             text = self._text or self._fallback
             self._stack.push(_Step(self, text, before, composition.state, self._field))
 

@@ -181,11 +181,23 @@ class Banner(Painted):
         self._words.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._action = button(theme, "", small=True, name="banner-action")
         self._action.clicked.connect(lambda: self.acted.emit(self._key))
-        self.setLayout(row(self._icon, self._lead, self._words, self._action, spacing=10, margins=(16, 9, 16, 9)))
+        self._second = button(theme, "", small=True, name="banner-second")
+        self._second.clicked.connect(lambda: self.acted.emit(self._second_key))
+        self._second_key = ""
+        parts = (self._icon, self._lead, self._words, self._action, self._second)
+        self.setLayout(row(*parts, spacing=10, margins=(16, 9, 16, 9)))
         self.hide()
 
-    def tell(self, icon: str, lead: str, words: str, action: Action | None = None) -> None:
+    def tell(
+        self, icon: str, lead: str, words: str, action: Action | None = None, second: Action | None = None
+    ) -> None:
         """Show the strip."""
+        self._second.setVisible(second is not None)
+        if second is not None:
+            self._second_key, label, picture = second
+            self._second.setText(label)
+            self._second.setAccessibleName(label)
+            give_icon(self.theme, self._second, picture, 14)
         self._icon.show_icon(icon, Token(str(self._tone)))
         self._lead.setText(lead)
         self._words.setText(visible(words))

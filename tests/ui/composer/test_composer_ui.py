@@ -21,7 +21,8 @@ from kitstudio.services.app import Options, Studio
 from kitstudio.ui.app import page_factories
 from kitstudio.ui.approvals.desk import open_dialog
 from kitstudio.ui.composer.launch_dialog import LaunchDialog, free_name
-from kitstudio.ui.composer.page import ComposerPage, lock_name
+from kitstudio.ui.composer.launching import lock_name
+from kitstudio.ui.composer.page import ComposerPage
 from kitstudio.ui.composer.rows import order_explained, stack_rows
 from kitstudio.ui.drag import reference_mime
 from kitstudio.ui.main_window import MainWindow
