@@ -1,7 +1,8 @@
 """Icons from the network: fetched safely, checked, kept by address and hash. Nothing is drawn here.
 
 https only, after every redirect too; no cookies, no referrer; limits on size, time, redirects and pixels; addresses
-inside the own network are never asked on a Kit's word. A failure is remembered for a while: the monogram stands.
+inside the own network are never asked on a Kit's word: the address that is judged is the one connected to. A failure
+is remembered for a while: the monogram stands.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import os
 import socket
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from urllib3.util.connection import create_connection
+
 from kitstudio.registry.blob_store import digest_of, write_atomically
+from kitstudio.registry.checked_connection import Connect, Guard, Resolve
 from kitstudio.registry.icon_format import Head, IconFormat, IconRefused, inspect
 from kitstudio.registry.reference import RegistryError
 from kitstudio.registry.session import Clock
@@ -37,8 +40,7 @@ FRESH = 7 * 86400.0
 REFUSED_FOR = 900.0
 MAX_REFUSALS = 2000
 
-Resolve = Callable[[str, int], Iterable[str]]
-"""Every address of a host."""
+PRIVATE = "The icon's address lies inside a private network; it is not asked."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +72,13 @@ class Icons:
         offline: bool = False,
         most: int = MAX_TOTAL,
         resolve: Resolve = addresses,
+        connect: Connect = create_connection,
     ) -> None:
         self.folder = folder
         self._clock = clock or Clock()
-        self._web = Web(network, self._clock)
-        self._network = network
+        self._web = Web(network, self._clock, Guard(resolve, _is_public, PRIVATE, connect))
         self._offline = offline
         self._most = most
-        self._resolve = resolve
         self._refused: OrderedDict[str, tuple[float, RegistryError]] = OrderedDict()
         self._lock = threading.Lock()
         self._asking: dict[str, asyncio.Lock] = {}
@@ -153,21 +154,13 @@ class Icons:
             return "The address of the icon is too long."
         try:
             parts = urlsplit(url)
-            host, port = parts.hostname or "", parts.port or 443
+            host = parts.hostname or "" if parts.port is None or parts.port else ""
         except ValueError:
             return "The address of the icon is none."
         if parts.scheme != "https" or not host:
             return "Icons are fetched over https only."
         if parts.username is not None or parts.password is not None:
             return "The address of the icon holds a sign-in."
-        if self._network.proxies_for(url):
-            return ""
-        try:
-            found = tuple(self._resolve(host, port))
-        except (OSError, UnicodeError):
-            return f"There is no host named {host[:80]}."
-        if not found or not all(_is_public(address) for address in found):
-            return "The icon's address lies inside a private network; it is not asked."
         return ""
 
     def _refuse(self, url: str, error: RegistryError) -> None:

@@ -15,11 +15,12 @@ from urllib.parse import urljoin, urlsplit
 import requests
 
 from kitstudio import __version__
+from kitstudio.registry.checked_connection import Guard, guarded_adapter
 from kitstudio.registry.failures import limited, refused, retry_after, unreachable
 from kitstudio.registry.reference import RegistryError
 from kitstudio.registry.session import Clock
 from kitstudio.registry.threads import Stop
-from kitstudio.registry.transport import HttpSession, Network
+from kitstudio.registry.transport import HttpSession, Network, trust
 
 CHUNK = 16 * 1024
 RETRIES = 2
@@ -49,11 +50,12 @@ class Page:
 
 
 class Web:
-    """Connections of each worker thread, kept alive."""
+    """Connections of each worker thread, kept alive. ``guard``: which addresses https may lead to."""
 
-    def __init__(self, network: Network, clock: Clock | None = None) -> None:
+    def __init__(self, network: Network, clock: Clock | None = None, guard: Guard | None = None) -> None:
         self.network = network
         self.clock = clock or Clock()
+        self._guard = guard
         self._local = threading.local()
 
     def get(self, stop: Stop, url: str, limits: Limits, judge: Judge, headers: Mapping[str, str] | None = None) -> Page:
@@ -125,7 +127,11 @@ class Web:
     def _http(self) -> HttpSession:
         http = getattr(self._local, "http", None)
         if not isinstance(http, HttpSession):
-            http = self._local.http = HttpSession(self.network)
+            http = HttpSession(self.network)
+            if self._guard is not None:
+                files = self.network.ca_files
+                http.mount("https://", guarded_adapter(self._guard, trust(files) if files else None))
+            self._local.http = http
         return http
 
 

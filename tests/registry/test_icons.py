@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from urllib3.util.connection import create_connection
 
 from kitstudio.registry.icon_format import Head, IconFormat, IconRefused, inspect
 from kitstudio.registry.icons import Icons
@@ -110,6 +113,12 @@ def public(host: str, port: int) -> tuple[str, ...]:
     return ("93.184.215.14",)
 
 
+def here(address: tuple[str, int], *arguments: Any, **options: Any) -> socket.socket:
+    """Connect to this machine instead of the public address a test pretends to have."""
+    assert address[0] == "93.184.215.14"
+    return create_connection(("127.0.0.1", address[1]), *arguments, **options)
+
+
 @pytest.fixture
 def server(doubles: Callable[..., Double], authority: Authority) -> Double:
     return doubles(authority.server())
@@ -117,7 +126,7 @@ def server(doubles: Callable[..., Double], authority: Authority) -> Double:
 
 @pytest.fixture
 def icons(tmp_path: Path, authority: Authority) -> Icons:
-    return Icons(tmp_path / "icons", network=Network(ca_files=(authority.path,)), resolve=public)
+    return Icons(tmp_path / "icons", network=Network(ca_files=(authority.path,)), resolve=public, connect=here)
 
 
 def picture(data: bytes, kind: str = "image/png") -> Callable[[Request], Answer]:
@@ -171,6 +180,53 @@ async def test_address_inside_a_private_network_is_not_asked(
     with pytest.raises(RegistryError, match="private network"):
         await mixed.get(f"https://{server.host}/x")
     assert server.requests == []
+
+
+async def test_name_that_changes_its_address_after_it_was_judged_gains_nothing(
+    server: Double, tmp_path: Path, authority: Authority
+) -> None:
+    answers = iter([("93.184.215.14",), ("127.0.0.1",), ("93.184.215.14",)])
+    asked: list[str] = []
+    connected: list[str] = []
+
+    def resolve(host: str, port: int) -> tuple[str, ...]:
+        asked.append(host)
+        return next(answers)
+
+    def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> socket.socket:
+        connected.append(address[0])
+        return here(address, *arguments, **options)
+
+    server.answer = lambda request: Answer(200, png(), {"Content-Type": "image/png", "Connection": "close"})
+    network = Network(ca_files=(authority.path,))
+    for expected in ("", "private network", ""):
+        fresh = Icons(tmp_path / "icons", network=network, resolve=resolve, connect=connect)
+        await fresh.clear()
+        if expected:
+            with pytest.raises(RegistryError, match=expected):
+                await fresh.get(f"https://{server.host}/x")
+        else:
+            await fresh.get(f"https://{server.host}/x")
+    assert connected == ["93.184.215.14"] * 2
+    assert len(asked) == 3
+
+
+async def test_the_next_address_of_a_host_is_tried_where_the_first_does_not_answer(
+    server: Double, tmp_path: Path, authority: Authority
+) -> None:
+    tried: list[str] = []
+
+    def connect(address: tuple[str, int], *arguments: Any, **options: Any) -> socket.socket:
+        tried.append(address[0])
+        if len(tried) == 1:
+            raise ConnectionRefusedError
+        return create_connection(("127.0.0.1", address[1]), *arguments, **options)
+
+    server.answer = picture(png())
+    network = Network(ca_files=(authority.path,))
+    icons = Icons(tmp_path, network=network, resolve=lambda host, port: ("93.1.1.1", "93.1.1.2"), connect=connect)
+    await icons.get(f"https://{server.host}/x")
+    assert tried == ["93.1.1.1", "93.1.1.2"]
 
 
 @pytest.mark.parametrize(
@@ -228,6 +284,7 @@ async def test_cache_is_bounded_and_can_be_cleared_and_stale_icons_are_asked_for
         tmp_path,
         network=Network(ca_files=(authority.path,)),
         resolve=public,
+        connect=here,
         most=3000,
         clock=Clock(now=lambda: now[0]),
     )
