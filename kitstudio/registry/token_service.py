@@ -99,7 +99,9 @@ def _ask(
         response.close()
     if credential is not None:
         headers["Authorization"] = credential.basic()
-    return http.request("GET", realm, params=fields, headers=headers, stream=True, timeout=TIMEOUT)
+    # Several scopes are several parameters here, and one text with blanks in a form.
+    query: dict[str, str | list[str]] = {**fields, "scope": fields.get("scope", "").split()}
+    return http.request("GET", realm, params=query, headers=headers, stream=True, timeout=TIMEOUT)
 
 
 def _token_of(body: bytes, host: str, where: str) -> tuple[str, float]:

@@ -130,6 +130,12 @@ async def build(kit: Source, platform: Platform) -> Built:
     """One Kit's image for a platform: manifest, config, and the small layer with its sources."""
     source = kit.place.source
     artifact = await source.artifact(kit.pinned, platform)
+    if artifact.contradiction or not _says(artifact.descriptor_text.encode(), kit.descriptor):
+        raise RegistryError(
+            artifact.contradiction or f"Its image for {platform} declares something else than the Kit.",
+            where=kit.reference,
+            remedy="Its publisher must publish it again: a Kit says the same on every platform (§9.5).",
+        )
     config = artifact.manifest.config
     if config is None:
         raise RegistryError("What is stored there is not a Kit image.", where=kit.reference)
