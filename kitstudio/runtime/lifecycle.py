@@ -103,8 +103,13 @@ async def write_profile(guest: Guest, plan: LaunchPlan) -> None:
     )
 
 
-async def run_hook(guest: Guest, hook: Hook, plan: LaunchPlan, log: HookLog) -> HookRun:
-    """Run one hook to its end. A hook that fails is an execution error naming Kit, phase and index."""
+async def run_hook(
+    guest: Guest, hook: Hook, plan: LaunchPlan, log: HookLog, variables: Mapping[str, str] | None = None
+) -> HookRun:
+    """Run one hook to its end. A hook that fails is an execution error naming Kit, phase and index.
+
+    ``variables``: what the phase's credentials add to what the hook may list.
+    """
     account = await account_of(guest, hook.user, ROOT if hook.phase == "install" else plan.contract.account)
     run = HookRun(
         kit=hook.kit,
@@ -135,7 +140,7 @@ async def run_hook(guest: Guest, hook: Hook, plan: LaunchPlan, log: HookLog) -> 
         result = await guest.run(
             hook.command,
             identity=Identity(account.uid, account.gid, account.groups),
-            env=hook_env(hook, plan, account),
+            env=hook_env(hook, plan, account, variables),
             cwd=plan.contract.workdir,
             timeout=None if hook.background else HOOK_SECONDS,
             on_output=keep,
@@ -154,9 +159,11 @@ async def run_hook(guest: Guest, hook: Hook, plan: LaunchPlan, log: HookLog) -> 
     return done
 
 
-def hook_env(hook: Hook, plan: LaunchPlan, account: Account) -> dict[str, str]:
+def hook_env(
+    hook: Hook, plan: LaunchPlan, account: Account, variables: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """The baseline, from the sandbox alone, and the variables the hook lists (duties 6 and 7)."""
-    everything = session_env(plan.contract, account, plan.hostname)
+    everything = session_env(plan.contract, account, plan.hostname) | dict(variables or {})
     env = {name: everything[name] for name in hook.env if name in everything}
     env["PATH"] = everything["PATH"]
     env["HOME"] = account.home

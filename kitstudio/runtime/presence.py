@@ -1,6 +1,9 @@
-"""git-identity@1 and agent-skill@1, carried out in a running guest before any hook: at every boot."""
+"""git-identity@1, agent-skill@1 and trust in the sandbox's own authority, carried out in a running guest at every
+boot, before any hook."""
 
 from __future__ import annotations
+
+import re
 
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.runtime.capabilities import AGENT_SKILL
@@ -8,7 +11,19 @@ from kitstudio.runtime.capabilities.git_identity import config_path, with_identi
 from kitstudio.runtime.launch import LaunchPlan
 from kitstudio.runtime.lifecycle import Guest
 
+AUTHORITY_FILE = "/run/kit/authority.pem"
+BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem",
+)
+"""Where images keep the certificates they trust; the first is made where there is none."""
+
 _CONFIG_LIMIT = 1 << 20
+_BUNDLE_LIMIT = 8 << 20
+_BEGIN, _END = "# kit-studio:begin\n", "# kit-studio:end\n"
+_OURS = re.compile(re.escape(_BEGIN) + ".*?" + re.escape(_END), re.DOTALL)
 
 
 async def set_identity(guest: Guest, plan: LaunchPlan) -> None:
@@ -40,3 +55,27 @@ async def expose_skills(guest: Guest, plan: LaunchPlan) -> tuple[str, ...]:
             )
         left_out.append(f"{AGENT_SKILL}: something else is at {skill.path}")
     return tuple(left_out)
+
+
+async def trust_authority(guest: Guest, plan: LaunchPlan, pem: str) -> dict[str, str]:
+    """Add the sandbox's authority to the certificates its image trusts, where connections are looked into; the
+    variables for programs that read no bundle of the system's."""
+    if not plan.inspects:
+        return {}
+    await guest.write_file(AUTHORITY_FILE, pem.encode(), mode=0o644)
+    bundles = {path: text for path in BUNDLES if (text := await guest.read_file(path, _BUNDLE_LIMIT)) is not None}
+    for path, text in (bundles or {BUNDLES[0]: b""}).items():
+        kept = _OURS.sub("", text.decode("utf-8", "surrogateescape"))
+        if kept and not kept.endswith("\n"):
+            kept += "\n"
+        ours = f"{kept}{_BEGIN}{pem}{_END}"
+        await guest.write_file(path, ours.encode("utf-8", "surrogateescape"), mode=0o644)
+    bundle = next(iter(bundles), BUNDLES[0])
+    stated = {
+        "NODE_EXTRA_CA_CERTS": AUTHORITY_FILE,
+        "DENO_CERT": AUTHORITY_FILE,
+        "SSL_CERT_FILE": bundle,
+        "REQUESTS_CA_BUNDLE": bundle,
+        "CURL_CA_BUNDLE": bundle,
+    }
+    return {name: value for name, value in stated.items() if name not in plan.contract.env}

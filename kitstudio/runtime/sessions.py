@@ -24,8 +24,14 @@ _OUTPUT_LIMIT = 64 << 20
 GRACE_SECONDS = 15.0
 
 
-async def serve_exec(session: GuestSession, plan: LaunchPlan, request: dict[str, Any], channel: Channel) -> None:
-    """Run one command for a client; when the client goes, the command ends."""
+async def serve_exec(
+    session: GuestSession,
+    plan: LaunchPlan,
+    request: dict[str, Any],
+    channel: Channel,
+    variables: Mapping[str, str] | None = None,
+) -> None:
+    """Run one command for a client; when the client goes, the command ends. ``variables``: of the credentials."""
     frame = await channel.receive()
     stdin = frame[1] if frame is not None and frame[0] == STDIN else b""
     account = await account_of(session, str(request.get("user", "")), plan.contract.account)
@@ -37,7 +43,7 @@ async def serve_exec(session: GuestSession, plan: LaunchPlan, request: dict[str,
         session.run(
             command,
             identity=Identity(account.uid, account.gid, account.groups),
-            env=agent_env(plan, account, {str(k): str(v) for k, v in request.get("env", {}).items()}),
+            env=agent_env(plan, account, variables) | {str(k): str(v) for k, v in request.get("env", {}).items()},
             cwd=plan.contract.workdir,
             stdin=stdin,
             timeout=float(limit) if limit is not None else None,
@@ -62,7 +68,13 @@ async def serve_exec(session: GuestSession, plan: LaunchPlan, request: dict[str,
     await channel.send_json({"status": result.status})
 
 
-async def serve_terminal(session: GuestSession, plan: LaunchPlan, request: dict[str, Any], channel: Channel) -> None:
+async def serve_terminal(
+    session: GuestSession,
+    plan: LaunchPlan,
+    request: dict[str, Any],
+    channel: Channel,
+    variables: Mapping[str, str] | None = None,
+) -> None:
     """Join a client to a new PTY until one of them ends."""
     account = await account_of(session, str(request.get("user", "")), plan.contract.account)
     command = tuple(str(part) for part in request["command"])
@@ -76,7 +88,7 @@ async def serve_terminal(session: GuestSession, plan: LaunchPlan, request: dict[
         columns=int(request["columns"]),
         rows=int(request["rows"]),
         identity=Identity(account.uid, account.gid, account.groups),
-        env=agent_env(plan, account),
+        env=agent_env(plan, account, variables),
         cwd=plan.contract.workdir,
     )
     try:
