@@ -13,6 +13,16 @@ def finding_json(finding: Finding) -> dict[str, object]:
     made["entry"] = finding.permission.entry
     made["widenings"] = [{"category": w.category, "detail": w.detail} for w in finding.widenings]
     made["removedRefusal"] = finding.removed_refusal
+    made["phase"] = str(finding.permission.phase)
+    made["optional"] = finding.permission.optional
+    made["askers"] = [
+        {"kit": asker.kit, "path": asker.path, "line": asker.line, "reason": asker.reason}
+        for asker in finding.permission.askers
+    ]
+    if finding.tick:
+        made["tick"] = finding.tick
+    if finding.moved_from:
+        made["movedFrom"] = list(finding.moved_from)
     return made
 
 

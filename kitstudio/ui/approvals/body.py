@@ -43,6 +43,8 @@ class FindingsBody(QScrollArea):
         self._waiting = list(enumerate(own))
         self._listed = _ListedFindings(theme, listed) if listed else None
         self._wanted = ""
+        self._ended = False
+        self._ended_ticked: bool | None = None
         self.findings: list[FindingWidget] = []
         self.folds: list[FoldHeader] = []
         self._body, self._folds = QVBoxLayout(), QVBoxLayout()
@@ -104,10 +106,17 @@ class FindingsBody(QScrollArea):
         elif self.folds:
             self.folds[0].setFocus(Qt.FocusReason.TabFocusReason)
 
-    def end(self) -> None:
-        """No tick means anything any more."""
+    def end(self, *, ticked: bool | None = None) -> None:
+        """No tick means anything any more. ``ticked``: what was ticked when it was decided."""
+        self._ended = True
+        self._ended_ticked = ticked
         for tick in self.ticks():
-            tick.setEnabled(False)
+            self._settle(tick)
+
+    def _settle(self, tick: QCheckBox) -> None:
+        if self._ended_ticked is not None:
+            tick.setChecked(self._ended_ticked)
+        tick.setEnabled(False)
 
     def take_head(self, head: QWidget, *, inside: bool) -> bool:
         """Hold the head where large text leaves no room above; False if it stands there already."""
@@ -185,6 +194,8 @@ class FindingsBody(QScrollArea):
             widget = FindingWidget(self._theme, finding, index, texts.notes_of(self._request, finding))
             widget.ticked.connect(self.ticked)
             widget.line_wanted.connect(self.line_wanted)
+            if self._ended and widget.tick is not None:
+                self._settle(widget.tick)
             for part in widget.stops():
                 part.installEventFilter(self)
             self._body.addWidget(widget)

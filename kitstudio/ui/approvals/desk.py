@@ -53,7 +53,7 @@ class ApprovalDesk(QObject):
         asker goes away, the request waits undecided. ``finding``: the key of the one to begin with.
         """
         if not request.review.needs_answer:
-            silent: ApprovedLock = await _done(self._studio.approvals.approve, request, frozenset())
+            silent: ApprovedLock = await done(self._studio.approvals.approve, request, frozenset())
             return silent
         known = self._answers.get(request.id)
         if known is not None:
@@ -68,7 +68,7 @@ class ApprovalDesk(QObject):
                 return await self._show(request, answer)
         except asyncio.CancelledError:
             # Undecided, whether it was on screen or still in the queue. The database is a thread away.
-            await asyncio.shield(_done(self._studio.approvals.hold, request))
+            await asyncio.shield(done(self._studio.approvals.hold, request))
             raise
         finally:
             del self._answers[request.id], self._wanted[request.id]
@@ -125,11 +125,11 @@ class ApprovalDesk(QObject):
             match decision.answer:
                 case Answer.APPROVE | Answer.WITHOUT_OPTIONAL:
                     without = decision.answer is Answer.WITHOUT_OPTIONAL
-                    granted = await _done(approvals.approve, request, decision.ticked, without_optional=without)
+                    granted = await done(approvals.approve, request, decision.ticked, without_optional=without)
                 case Answer.KEEP:
-                    await _done(approvals.keep, request)
+                    await done(approvals.keep, request)
                 case Answer.UNDECIDED:
-                    await _done(approvals.hold, request)
+                    await done(approvals.hold, request)
         except KitStudioError as error:
             if dialog.isVisible():
                 dialog.refused(error)
@@ -235,6 +235,7 @@ def _show(dialog: CompareDialog | DescriptorDialog) -> None:
     dialog.show()
 
 
-async def _done(call: Callable[..., Any], *args: Any, **named: Any) -> Any:
+async def done(call: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """Call the gate and wait for what it says."""
     value = call(*args, **named)
     return await value if inspect.isawaitable(value) else value

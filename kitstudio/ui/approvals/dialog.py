@@ -74,7 +74,7 @@ class ApprovalDialog(QDialog):
         self._finished = False
         self._acting = False
         self._banner = Banner(theme, Tone.CRITICAL)
-        self._banner.acted.connect(lambda _key: self._banner.hide())
+        self._note = Banner(theme, Tone.INFO)
         self.head = DialogHead(theme, request, seal)
         self.body = FindingsBody(theme, request)
         self.foot = DialogFoot(theme, request)
@@ -82,7 +82,7 @@ class ApprovalDialog(QDialog):
         layout = self._outer = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        for part in (self.head, line(), self._banner):
+        for part in (self.head, line(), self._banner, self._note):
             layout.addWidget(part)
         layout.addWidget(self.body, 1)
         layout.addWidget(line())
@@ -131,8 +131,21 @@ class ApprovalDialog(QDialog):
         self.gone = True
         self._finished = True
         self.body.end()
-        self._banner.tell("info", tr("No answer is needed any more."), texts.gone_text())
+        self._banner.hide()
+        self._note.tell("info", tr("No answer is needed any more."), texts.gone_text())
         self.foot.end(tr("Nothing was granted and no rule was made."))
+
+    def show_answer(self, words: str, *, approved: bool) -> None:
+        """A decision of the past, as it was shown then: what was said, and nothing to press but *Close*."""
+        self.gone = True
+        self._finished = True
+        self.setWindowTitle(tr("As it was shown"))
+        self.body.end(ticked=approved)
+        self.foot.compare.hide()
+        self._note.tell("history", tr("This was decided."), words)
+        self.head.show_summary(texts.summary(self.request.review, decided=True))
+        told = tr("What narrowed, what stayed the same and what is not counted is in no record.")
+        self.foot.end(told)
 
     def finish(self) -> None:
         """Close after the answer was taken."""

@@ -38,9 +38,9 @@ class DialogHead(QWidget):
         counts = row(spacing=theme.px(12))
         if looks := count_looks(review.counts()):
             counts.addWidget(ChipRow(theme, looks))
-        summary = text_label(texts.summary(review), Type.BODY, "secondary", wrap=True)
-        summary.setObjectName("approvalSummary")
-        counts.addWidget(summary, 1)
+        self._summary = text_label(texts.summary(review), Type.BODY, "secondary", wrap=True)
+        self._summary.setObjectName("approvalSummary")
+        counts.addWidget(self._summary, 1)
         self._queue = Chip(theme, ChipLook("", Tone.INFO, "paused"))
         self._queue.setObjectName("approvalQueue")
         self._queue.hide()
@@ -55,6 +55,10 @@ class DialogHead(QWidget):
         """How many other operations wait to be asked about after this one."""
         self._queue.show_look(ChipLook(texts.behind(count), Tone.INFO, "paused"))
         self._queue.setVisible(count > 0)
+
+    def show_summary(self, words: str) -> None:
+        """Another line beside the counts, once it was decided."""
+        self._summary.setText(words)
 
     def _where(self, request: Request, single: texts.Change | None, subject: str, seal: ChipLook | None) -> Flow:
         theme = self._theme

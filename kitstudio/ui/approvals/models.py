@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 from PySide6.QtCore import QAbstractListModel, QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -25,6 +26,29 @@ ANSWERS: Mapping[str, tuple[str, str, Token]] = {
 
 class Role(IntEnum):
     VALUE = Qt.ItemDataRole.UserRole + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What a record must have: every word of ``text``, one of ``answers``, the set's ``name``; made after ``since``."""
+
+    text: str = ""
+    answers: frozenset[str] = frozenset()
+    name: str = ""
+    since: float = 0.0
+
+    def takes(self, record: Record) -> bool:
+        """Whether a record matches; words are looked for in title, person and the entries that were asked for."""
+        if self.answers and record.answer not in self.answers:
+            return False
+        if (self.name and record.name != self.name) or record.time < self.since:
+            return False
+        words = self.text.lower().split()
+        if not words:
+            return True
+        asked = " ".join(f"{f.get('sentence', '')} {f.get('entry', '')} {f.get('kit', '')}" for f in record.findings)
+        whole = f"{record.name} {record.title} {record.user} {asked}".lower()
+        return all(word in whole for word in words)
 
 
 class WaitingModel(QAbstractListModel):
@@ -55,7 +79,7 @@ class WaitingModel(QAbstractListModel):
 
 
 class HistoryModel(QAbstractTableModel):
-    """Records, newest first; ``show_records`` filters by words and by answer."""
+    """Records, newest first; ``narrow`` filters by words, answer, set and date."""
 
     COLUMNS = ("When", "Decision", "Set", "What was asked", "Who")
 
@@ -64,17 +88,29 @@ class HistoryModel(QAbstractTableModel):
         self._theme = theme
         self._all: tuple[Record, ...] = ()
         self._records: tuple[Record, ...] = ()
-        self._words: tuple[str, ...] = ()
-        self._answers: frozenset[str] = frozenset()
+        self._narrowing = Narrowing()
 
     def show_records(self, records: Sequence[Record]) -> None:
         self._all = tuple(records)
         self._filter()
 
-    def narrow(self, text: str, answers: frozenset[str]) -> None:
-        """Only records with every word of ``text``, and (if not empty) one of ``answers``."""
-        self._words, self._answers = tuple(text.lower().split()), answers
+    @property
+    def total(self) -> int:
+        """Records before filtering."""
+        return len(self._all)
+
+    def narrow(self, narrowing: Narrowing) -> None:
+        """Only the records that match."""
+        self._narrowing = narrowing
         self._filter()
+
+    def everything(self) -> tuple[Record, ...]:
+        """Every record, newest first."""
+        return self._all
+
+    def records(self) -> tuple[Record, ...]:
+        """The records that match, newest first."""
+        return self._records
 
     def counts(self) -> Mapping[str, int]:
         """Records by answer, before filtering."""
@@ -114,10 +150,5 @@ class HistoryModel(QAbstractTableModel):
 
     def _filter(self) -> None:
         self.beginResetModel()
-        self._records = tuple(
-            record
-            for record in self._all
-            if (not self._answers or record.answer in self._answers)
-            and all(word in f"{record.name} {record.title} {record.user}".lower() for word in self._words)
-        )
+        self._records = tuple(record for record in self._all if self._narrowing.takes(record))
         self.endResetModel()

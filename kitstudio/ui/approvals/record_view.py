@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from kitstudio.models.review import Weight
 from kitstudio.services.approvals import Record
+from kitstudio.services.records import GRANTING
 from kitstudio.ui.approvals.models import ANSWERS
 from kitstudio.ui.flow import ScrollContent
 from kitstudio.ui.fonts import Type
@@ -20,9 +21,11 @@ _SHOWN = 60
 
 
 class RecordView(QScrollArea):
-    """``export_wanted`` carries the record shown."""
+    """``export_wanted``, ``replay_wanted`` and ``return_wanted`` carry the record shown."""
 
     export_wanted = Signal(object)
+    replay_wanted = Signal(object)
+    return_wanted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,6 +39,7 @@ class RecordView(QScrollArea):
 
     def show_record(self, record: Record | None) -> None:
         """Show one record, or that none is chosen."""
+        self.record = record
         theme = self.theme
         content = ScrollContent()
         layout = QVBoxLayout(content)
@@ -54,9 +58,17 @@ class RecordView(QScrollArea):
         words, icon, colour = ANSWERS.get(record.answer, (record.answer, "info", Token.INFO))
         export = button(theme, tr("Export…"), "export", small=True, name="historyExport")
         export.clicked.connect(lambda: self.export_wanted.emit(record))
+        replay = button(theme, tr("As it was shown…"), "eye", small=True, name="historyReplay")
+        replay.clicked.connect(lambda: self.replay_wanted.emit(record))
+        back = button(theme, tr("Go back to this…"), "undo", small=True, name="historyReturn")
+        back.setToolTip(tr("Puts this lock in force again. Where it grants more than today's, you are asked first."))
+        back.setAccessibleDescription(back.toolTip())
+        back.clicked.connect(lambda: self.return_wanted.emit(record))
+        back.setVisible(record.answer in GRANTING)
         head = row(Icon(theme, icon, 20, colour), spacing=theme.px(8))
         head.addWidget(text_label(visible(record.title), Type.STRONG, wrap=True), 1)
-        head.addWidget(export)
+        for choice in (back, replay, export):
+            head.addWidget(choice)
         layout.addLayout(head)
         when = QLocale().toString(QDateTime.fromSecsSinceEpoch(int(record.time)), "d MMM yyyy, HH:mm:ss")
         layout.addWidget(

@@ -97,7 +97,7 @@ def without_text(review: Review) -> str:
     return tr("Approve without the {n} optional ones").format(n=count)
 
 
-def summary(review: Review) -> str:
+def summary(review: Review, *, decided: bool = False) -> str:
     """``2 new permissions and 1 refusal taken away. Nothing has been applied yet.``"""
     gone = sum(finding.removed_refusal for finding in review.findings)
     moved = sum(bool(finding.moved_from) for finding in review.findings)
@@ -118,7 +118,9 @@ def summary(review: Review) -> str:
     beside = tr("Below: {changes} the specification does not count.").format(
         changes=counted(serious, "serious change", "serious changes")
     )
-    told = [f"{tr(' and ').join(parts)}.", *([beside] if serious else []), tr("Nothing has been applied yet.")]
+    told = [f"{tr(' and ').join(parts)}.", *([beside] if serious else [])]
+    if not decided:
+        told.append(tr("Nothing has been applied yet."))
     return " ".join(told)
 
 

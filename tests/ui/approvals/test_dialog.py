@@ -3,78 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from kitstudio.models.lock import Lock, LockedKit
-from kitstudio.models.plan import Member, Plan
-from kitstudio.models.review import Asker, Finding, Group, Permission, Phase, Review, Uncounted, Weight
-from kitstudio.models.surface import Surface, Widening
-from kitstudio.services.approvals import Record, Request
-from kitstudio.services.topic import Topic
+from kitstudio.models.review import Uncounted, Weight
+from kitstudio.services.approvals import Request
 from kitstudio.ui.approvals.compare import CompareDialog, DescriptorDialog, Side, aligned
 from kitstudio.ui.approvals.dialog import Answer, ApprovalDialog, Decision
-from kitstudio.ui.approvals.page import ApprovalsPage
-from kitstudio.ui.navigator import Navigator
-from kitstudio.ui.theme import Mode, Theme
+from kitstudio.ui.theme import Theme
 from kitstudio.ui.widgets.fold import FoldHeader
 from kitstudio.ui.widgets.permission_list import PermissionList
-
-GH = "hub.example/acme/gh:2.73.0"
-AGENT = "hub.example/globex/agent:4.1.0"
-
-
-def finding(weight: Weight, sentence: str, entry: str, *, removed: bool = False, tick: str = "", **rest) -> Finding:  # type: ignore[no-untyped-def]
-    permission = Permission(Group.NETWORK, "network.runtime.allow", entry, entry, sentence, weight, **rest)
-    return Finding(permission, (Widening("network.runtime.allow", entry),), removed, tick)
-
-
-CRITICAL = finding(
-    Weight.CRITICAL,
-    "Reads and writes a folder on this computer.",
-    "host-mount /home/agent/.cache/gh",
-    askers=(Asker(GH, "capabilities[0]", 34, "Keeps <b>files</b>."),),
-    tick="I accept that",
-)
-REFUSAL = finding(
-    Weight.SERIOUS,
-    "No longer refuses metadata.internal.example.",
-    "deny metadata.internal.example:80",
-    removed=True,
-    denies=True,
-    phase=Phase.RUNTIME,
-)
-OPTIONAL = finding(Weight.NOTICE, "Sends files.", "POST uploads.example/**", optional=True)
-NARROWED = Permission(Group.PORTS, "ports", "8022", "8022/tcp", "no longer opens port 8022", Weight.INFO)
-
-
-def request(*findings: Finding, first: bool = False, **rest) -> Request:  # type: ignore[no-untyped-def]
-    members = (Member(GH, "sha256:41b80d52"), Member(AGENT, "sha256:aaaa"))
-    granted = Lock(
-        "team-agent",
-        (
-            LockedKit("hub.example/acme/gh:2.72.0", "sha256:9f3c1e7a", "mixin"),
-            LockedKit(AGENT, "sha256:aaaa", "workload"),
-        ),
-        Surface(),
-        "",
-    )
-    plan = Plan(members=members, workload=AGENT)
-    review = Review("gh 2.73.0 asks for more than you approved for 2.72.0", first, findings, **rest)
-    return Request("1", "team-agent", plan, review, None if first else granted, plan)
-
-
-@pytest.fixture
-def theme(qapp: object) -> Theme:
-    theme = Theme(Mode.LIGHT)
-    theme.install()
-    return theme
+from tests.ui.approvals.samples import CRITICAL, GH, NARROWED, OPTIONAL, REFUSAL, finding, request
 
 
 def shown(qtbot: QtBot, theme: Theme, asked: Request) -> tuple[ApprovalDialog, list[Decision]]:
@@ -217,56 +160,3 @@ def test_comparison_sets_equal_lines_side_by_side(qtbot: QtBot, theme: Theme) ->
     one = DescriptorDialog(theme, Side("kit", "a\nb\nc"), 2)
     qtbot.addWidget(one)
     assert one.pane.textCursor().block().text() == "b"
-
-
-class _Approvals:
-    """What the page asks of the gate."""
-
-    def __init__(self, waiting: tuple[Request, ...], history: tuple[Record, ...]) -> None:
-        self.changed: Topic[None] = Topic()
-        self._waiting, self._history = list(waiting), history
-        self.kept: list[Request] = []
-
-    def waiting(self) -> tuple[Request, ...]:
-        return tuple(self._waiting)
-
-    def history(self) -> tuple[Record, ...]:
-        return self._history
-
-    def keep(self, asked: Request) -> None:
-        self.kept.append(asked)
-        self._waiting.remove(asked)
-        self.changed.publish(None)
-
-
-def record(answer: str, name: str = "team-agent") -> Record:
-    found = ({"sentence": "Sends files.", "weight": "notice", "entry": "POST uploads.example/**"},)
-    return Record(1_700_000_000.0, "sam", name, answer, f"{name} asked", "a" * 64, "", found)
-
-
-@pytest.fixture
-def page(qtbot: QtBot, theme: Theme) -> Iterator[ApprovalsPage]:
-    gate = _Approvals((request(CRITICAL),), (record("approved"), record("kept", "other")))
-    page = ApprovalsPage(SimpleNamespace(approvals=gate), theme, Navigator())  # type: ignore[arg-type]
-    qtbot.addWidget(page)
-    page.resize(1200, 700)
-    page.show()
-    yield page
-
-
-def test_keeping_from_the_waiting_list(qtbot: QtBot, page: ApprovalsPage) -> None:
-    assert page.tabs.tabText(0) == "Waiting 1"
-    keep = page.findChild(QPushButton, "waitingKeep")
-    qtbot.mouseClick(keep, Qt.MouseButton.LeftButton)
-    assert len(page.studio.approvals.kept) == 1 and page.tabs.tabText(0) == "Waiting"  # type: ignore[attr-defined]
-
-
-def test_history_filters_by_words_and_answer(qtbot: QtBot, page: ApprovalsPage) -> None:
-    page.tabs.setCurrentIndex(1)
-    model = page.history.model
-    assert model.rowCount() == 2
-    qtbot.mouseClick(page.history.filter.button("kept"), Qt.MouseButton.LeftButton)
-    assert model.rowCount() == 1 and model.record(0).name == "other"
-    qtbot.mouseClick(page.history.filter.button("all"), Qt.MouseButton.LeftButton)
-    qtbot.keyClicks(page.history.search, "team asked")
-    assert [model.record(row).name for row in range(model.rowCount())] == ["team-agent"]
