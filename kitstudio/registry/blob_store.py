@@ -78,8 +78,10 @@ class BlobStore:
         *,
         where: str = "",
         stop: Stop | None = None,
+        durable: bool = True,
     ) -> Path:
-        """Store a stream that must be exactly ``digest`` (and ``size`` bytes, where stated)."""
+        """Store a stream that must be exactly ``digest`` (and ``size`` bytes, where stated). ``durable`` False: what
+        can be fetched again in one request does not wait for the disk; a power cut may lose it, never change it."""
         target = self.path(digest)
         if (present := self.find(digest, size)) is not None:
             return present
@@ -89,9 +91,11 @@ class BlobStore:
             target.parent.mkdir(parents=True, exist_ok=True)
             with self._ingest() as (descriptor, temporary):
                 self._fill(descriptor, chunks, digest, size, place, stop)
-                os.fsync(descriptor)
+                if durable:
+                    os.fsync(descriptor)
                 temporary.replace(target)
-            _sync_folder(target.parent)
+            if durable:
+                _sync_folder(target.parent)
         _remember(target, digest)
         return target
 

@@ -227,7 +227,7 @@ class RegistrySource:
             return parse_manifest(reference, raw, media_type, expected=expected), mark
 
         manifest, mark = self._nearest(stop, reference.repository, str(reference), fetch)
-        self._store.write((manifest.raw,), manifest.digest, len(manifest.raw), where=str(reference))
+        self._store.write((manifest.raw,), manifest.digest, len(manifest.raw), where=str(reference), durable=False)
         if not reference.digest:
             self._memory.keep(key, Seen(mark, f"{manifest.digest} {manifest.media_type}"))
         return manifest

@@ -36,10 +36,12 @@ from kitstudio.registry.transport import DIRECT, Network
 
 @dataclass(frozen=True, slots=True)
 class StoreChoice:
-    """Where secrets can be kept on this machine. ``fallback_reason``: why the keyring is not among them."""
+    """Where secrets can be kept on this machine. ``fallback_reason``: why the keyring is not among them; ``locked``: it
+    is, but was not tried, since that would open its prompt."""
 
     offered: tuple[Protection, ...]
     fallback_reason: str = ""
+    locked: bool = False
 
     @property
     def recommended(self) -> str:
@@ -73,9 +75,10 @@ def open_sign_ins(folder: Path, docker: DockerCredentials | None = None) -> Sign
     return SignIns(accounts, known, FirstOf(accounts, known), stores, warnings)
 
 
-async def store_choice(stores: Sequence[SecretStore]) -> StoreChoice:
-    """Probe the keyring by writing to it, and say what protects what. May open the keyring's own prompt."""
-    return await in_thread(_choice, tuple(stores))
+async def store_choice(stores: Sequence[SecretStore], *, prompt: bool = True) -> StoreChoice:
+    """Probe the keyring by writing to it, and say what protects what. May open the keyring's own prompt, unless
+    ``prompt`` is False: then a locked keyring is offered as one that will ask."""
+    return await in_thread(_choice, tuple(stores), prompt)
 
 
 async def login(
@@ -186,10 +189,16 @@ def _keep(stop: Stop, accounts: Accounts, account: Account, secret: str) -> None
     accounts.add(account, secret)
 
 
-def _choice(stop: Stop, stores: Sequence[SecretStore]) -> StoreChoice:
-    offered, reason = [], ""
+def _choice(stop: Stop, stores: Sequence[SecretStore], prompt: bool) -> StoreChoice:
+    offered, reason, locked = [], "", False
     for store in stores:
-        if isinstance(store, KeyringStore) and (reason := store.probe()):
-            continue
+        if isinstance(store, KeyringStore):
+            try:
+                locked = not prompt and store.locked()
+            except SecretStoreError as error:
+                reason = error.what
+                continue
+            if not locked and (reason := store.probe()):
+                continue
         offered.append(store.describe())
-    return StoreChoice(tuple(offered), reason)
+    return StoreChoice(tuple(offered), reason, locked)

@@ -76,8 +76,12 @@ class HttpSession(requests.Session):
         return self.network.proxies_for(prepared_request.url or "")
 
     def merge_environment_settings(self, url: str, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        loopback = _is_loopback(_host_name(urlsplit(url).netloc))
+        if loopback and url.startswith("http://"):
+            # Neither proxies nor certificates concern it, and looking for them in the environment takes a while.
+            return {"verify": True, "proxies": {}, "stream": bool(stream or self.stream), "cert": None}
         settings = super().merge_environment_settings(url, proxies, stream, verify, cert)
-        if self.network.proxies or _is_loopback(_host_name(urlsplit(url).netloc)):
+        if self.network.proxies or loopback:
             settings["proxies"] = self.network.proxies_for(url)
         return settings
 

@@ -72,6 +72,17 @@ def read(artifact: Artifact, spelled: str = "") -> Reading:
     return Reading(document, problems)
 
 
+def glimpse(artifact: Artifact, spelled: str = "") -> Reading:
+    """``read`` for a card, which shows no lines: the readable form is made only where something is wrong."""
+    if artifact.kind is not ArtifactKind.KIT:
+        return Reading(problems=(not_a_kit(artifact, spelled),))
+    try:
+        published = decode(artifact.descriptor_text, name=spelled or str(artifact.reference))
+    except DescriptorError as error:
+        return Reading(problems=(error,))
+    return read(artifact, spelled) if validate(published, Form.PUBLISHED).errors else Reading(published)
+
+
 def permissions(reading: Reading, reference: str) -> tuple[review.Permission, ...]:
     """What the Kit asks for, in words; nothing where its descriptor does not decode."""
     if reading.document is None:

@@ -396,7 +396,7 @@ class Catalog:
             artifact = await glance(Reader(source.manifest), await self._stated(place, reference))
         else:
             artifact = await source.artifact(reference)
-        reading = view.read(artifact, place.spelled(str(artifact.reference), artifact.digest))
+        reading = view.glimpse(artifact, place.spelled(str(artifact.reference), artifact.digest))
         card = view.placed(view.card(place.id, artifact, reading), place)
         about = relations_of(reading.descriptor) if reading.descriptor and card.kind is not CardKind.ERROR else None
         return card, about
