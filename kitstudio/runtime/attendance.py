@@ -9,7 +9,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,12 +29,15 @@ _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "PY
 Tell = Callable[[LaunchPhase, str, float | None], None]
 
 
-async def launch(folder: SandboxFolder, tell: Tell, *, first: bool) -> None:
-    """Start the supervisor and follow its launch to ready; on any failure it is down when this returns."""
+async def launch(folder: SandboxFolder, tell: Tell, *, first: bool, secrets: Mapping[str, str] | None = None) -> None:
+    """Start the supervisor and follow its launch to ready; on any failure it is down when this returns.
+
+    ``secrets``: by service, handed to the supervisor over its own socket and kept in its memory only.
+    """
     tell(LaunchPhase.BOOT, "", None)
     child = await asyncio.to_thread(_spawn, folder)
     try:
-        await _follow(folder, child, tell, first=first)
+        await _follow(folder, child, tell, first=first, secrets=dict(secrets or {}))
     except BaseException:
         await asyncio.shield(_abandon(folder, child))
         raise
@@ -100,13 +103,25 @@ async def status_of(folder: SandboxFolder) -> SandboxStatus:
         broken=record.broken,
         repair=record.repair,
         skipped=record.skipped,
+        ports=record.ports if record.state is State.RUNNING else (),
+        idle_stop=record.idle_stop if record.state is State.RUNNING else 0.0,
+        note=record.note if record.state is State.STOPPED else "",
     )
 
 
 def stopped(record: Record) -> Record:
     """The record of a sandbox at rest."""
     return dataclasses.replace(
-        record, state=State.STOPPED, phase="", started_at=0.0, broken="", repair="", supervisor=None, machine=None
+        record,
+        state=State.STOPPED,
+        phase="",
+        started_at=0.0,
+        broken="",
+        repair="",
+        supervisor=None,
+        machine=None,
+        ports=(),
+        idle_stop=0.0,
     )
 
 
@@ -128,7 +143,9 @@ async def _abandon(folder: SandboxFolder, child: subprocess.Popen[bytes]) -> Non
         folder.write(stopped(record))
 
 
-async def _follow(folder: SandboxFolder, child: subprocess.Popen[bytes], tell: Tell, *, first: bool) -> None:
+async def _follow(
+    folder: SandboxFolder, child: subprocess.Popen[bytes], tell: Tell, *, first: bool, secrets: Mapping[str, str]
+) -> None:
     while True:
         if child.poll() is not None:
             raise SandboxError(
@@ -136,7 +153,7 @@ async def _follow(folder: SandboxFolder, child: subprocess.Popen[bytes], tell: T
                 where=folder.path.name,
             )
         try:
-            async with control.request(folder.path, "launch", first=first) as channel:
+            async with control.request(folder.path, "launch", first=first, secrets=dict(secrets)) as channel:
                 while True:
                     answer = await channel.receive_json()
                     if answer.get("ready"):

@@ -5,7 +5,7 @@ A sandbox is created from an ``ApprovedLock`` and nothing else: "launch without 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -85,7 +85,9 @@ class LaunchOptions:
     ``workspace``: host folder shown at the image's working directory, None for none. ``env``: runtime overrides
     (§6.1), already part of the approved effective form. ``private_names``: names the person lets reach private
     addresses (Settings), each with its address or ``""`` for whatever it resolves to; a name still needs its entry.
-    ``git_name`` and ``git_email``: the person's identity for Kits that ask for it; both or none.
+    ``git_name`` and ``git_email``: the person's identity for Kits that ask for it; both or none. ``idle``: seconds
+    without a session after which it is stopped, 0 never; a set with ``long-running@1`` never is. ``ports``: the host
+    port a published one must have, by ``8080/tcp``; others get a free one.
     """
 
     name: str
@@ -97,6 +99,8 @@ class LaunchOptions:
     private_names: Mapping[str, str] = field(default_factory=dict)
     git_name: str = ""
     git_email: str = ""
+    idle: float = 1800.0
+    ports: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,9 @@ class SandboxStatus:
     """One sandbox, as every list shows it. ``started_at``: Unix seconds, 0 when not running.
 
     ``accel``: ``kvm`` or ``tcg``. ``phase``: what a starting one is doing. ``broken``: why, with ``repair`` the
-    label of the action that mends it. ``memory``: MiB of resident host memory, ``memory_limit`` of the guest.
+    label of the action that mends it. ``memory``: MiB of resident host memory, ``memory_limit`` of the guest. ``ports``
+    as ``127.0.0.1:49153->8080/tcp``. ``idle_stop``: Unix seconds at which it is stopped unless somebody connects, 0 for
+    never or not now. ``note``: why it was stopped, where nobody asked.
     """
 
     id: str
@@ -166,6 +172,41 @@ class SandboxStatus:
     repair: str = ""
     skipped: tuple[str, ...] = ()
     ports: tuple[str, ...] = ()
+    idle_stop: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPort:
+    """One port of a sandbox and where this computer reaches it. ``container``: as ``8080/tcp``; ``name``: what the Kit
+    calls it, untrusted text. ``host_port`` 0: not published now; ``fixed``: the port a person chose, 0 for any.
+    """
+
+    container: str
+    name: str = ""
+    host: str = "127.0.0.1"
+    host_port: int = 0
+    fixed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HostMountFolder:
+    """A folder of this computer that the sandboxes of one Kit share. ``owner``: the Kit's repository, or ``set NAME``;
+    ``path``: where sandboxes see it; ``folder``: where it is here; ``sandboxes``: who uses it, ``running`` who now."""
+
+    id: str
+    owner: str
+    path: str
+    folder: str
+    size: int = 0
+    files: int = 0
+    sandboxes: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
+
+
+SecretSource = Callable[[Collection[str]], Awaitable[Mapping[str, str]]]
+"""What the host holds for services of ``credential@1``: those without a secret are left out. Values go to the
+process that owns a sandbox and nowhere else."""
 
 
 class Terminal(Protocol):
@@ -246,8 +287,23 @@ class Backend(Protocol):
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         """A PTY; an empty command means the interactive launch argv (§8)."""
 
+    async def rebind(self, service: str) -> tuple[str, ...]:
+        """Hand a service's secret as it is now to every running sandbox that signs in to it; their names."""
+
     async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
         """The command behind a verb of ``agent-sessions@1`` (prompt, resume, continue, list), for ``execute``."""
+
+    async def ports(self, name: str) -> tuple[PublishedPort, ...]:
+        """The published ports, running or not."""
+
+    async def set_port(self, name: str, container: str, host_port: int) -> tuple[PublishedPort, ...]:
+        """Publish ``container`` (``8080/tcp``) at a port of the person's choice, 0 for any; at once if it runs."""
+
+    async def mounts(self) -> tuple[HostMountFolder, ...]:
+        """Folders of this computer kept for ``host-mount@1``, also those no sandbox uses any more."""
+
+    async def remove_mount(self, id: str) -> None:
+        """Delete such a folder and what is in it. Refused while a running sandbox has it."""
 
     async def hooks(self, name: str) -> tuple[HookRun, ...]: ...
 

@@ -10,8 +10,13 @@ from kitstudio.runtime.assemble import Contract
 from kitstudio.runtime.capabilities.agent_context import Profile
 from kitstudio.runtime.capabilities.agent_sessions import AgentSessions
 from kitstudio.runtime.capabilities.agent_skills import Exposure
+from kitstudio.runtime.capabilities.credential import CredentialPlan
 from kitstudio.runtime.capabilities.git_identity import GitIdentity
+from kitstudio.runtime.capabilities.host_mount import PlannedMount
 from kitstudio.runtime.capabilities.lifecycle import Lifecycle
+from kitstudio.runtime.capabilities.long_running import IDLE_SECONDS
+from kitstudio.runtime.capabilities.port import PlannedPort
+from kitstudio.runtime.capabilities.volume import PlannedVolume
 from kitstudio.runtime.policy import RuleText
 
 
@@ -31,6 +36,7 @@ class StatedOptions:
     cpus: int = 0
     accel: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
+    idle: float = IDLE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,8 @@ class LaunchPlan:
     """``launch.json``. ``layers``: squashfs files, lowest first. ``hosts``: names with a settled address.
 
     ``private_names``: names the person let reach private addresses. ``secrets``: values never written elsewhere.
-    ``identity``: the pair chosen at create, kept for the sandbox's life.
+    ``identity``: the pair chosen at create, kept for the sandbox's life. ``idle``: seconds without a session after
+    which it is stopped, 0 never.
     """
 
     name: str
@@ -67,10 +74,21 @@ class LaunchPlan:
     identity: GitIdentity | None = None
     skills: tuple[Exposure, ...] = ()
     sessions: AgentSessions = field(default_factory=AgentSessions)
+    credentials: tuple[CredentialPlan, ...] = ()
+    volumes: tuple[PlannedVolume, ...] = ()
+    mounts: tuple[PlannedMount, ...] = ()
+    ports: tuple[PlannedPort, ...] = ()
+    privileged: bool = False
+    idle: float = 0.0
 
     def hide(self, text: str) -> str:
         """``text`` without the values of secret inputs: for records, logs and messages."""
         return hide(text, self.secrets)
+
+    @property
+    def inspects(self) -> bool:
+        """Whether some connections are looked into, so that the sandbox must trust its own authority."""
+        return bool(self.credentials) or any(rule.bound for rule in self.rules)
 
     @property
     def hostname(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +19,15 @@ from kitstudio.runtime.capabilities import CLAIMED, unclaimed
 from kitstudio.runtime.capabilities.agent_context import Profile, plan_profile
 from kitstudio.runtime.capabilities.agent_sessions import plan_sessions
 from kitstudio.runtime.capabilities.agent_skills import plan_skills
+from kitstudio.runtime.capabilities.credential import plan_credentials
 from kitstudio.runtime.capabilities.git_identity import plan_identity
+from kitstudio.runtime.capabilities.host_mount import plan_mounts
 from kitstudio.runtime.capabilities.lifecycle import plan_lifecycle
+from kitstudio.runtime.capabilities.long_running import idle_limit
+from kitstudio.runtime.capabilities.port import plan_ports
+from kitstudio.runtime.capabilities.privileged import is_privileged
 from kitstudio.runtime.capabilities.resources import Host, Size, size_machine
+from kitstudio.runtime.capabilities.volume import plan_volumes
 from kitstudio.runtime.inventory import EntryType, Inventory
 from kitstudio.runtime.launch import LaunchPlan, StatedOptions, hide
 from kitstudio.runtime.layers import ConvertedLayer, LayerCache
@@ -66,9 +72,16 @@ def refuse_own_folders(workspace: Path | None, own: Sequence[Path]) -> None:
 
 
 async def prepare(
-    approved: ApprovedLock, options: LaunchOptions, accel: str, images: ImageProvider, layers: LayerCache, tell: Tell
+    approved: ApprovedLock,
+    options: LaunchOptions,
+    accel: str,
+    images: ImageProvider,
+    layers: LayerCache,
+    tell: Tell,
+    *,
+    bound: Collection[str] = (),
 ) -> Prepared:
-    """Everything before the boot."""
+    """Everything before the boot. ``bound``: services that a secret is bound to."""
     refuse_unclaimed(approved)
     host = this_host()
     size = size_machine(
@@ -78,6 +91,9 @@ async def prepare(
     await asyncio.to_thread(_check_workspace, options.workspace)
     lifecycle = plan_lifecycle(approved)
     identity, without_identity = plan_identity(approved.effective, options.git_name, options.git_email)
+    volumes, without_volumes = plan_volumes(approved.effective)
+    ports, without_ports = plan_ports(approved.effective)
+    credentials, without_secret = plan_credentials(approved, bound, options.name)
     policy = build_policy(approved, frozenset(options.private_names))
     kits, converted = await _fetch(approved, images, layers, tell)
     tell(LaunchPhase.COMPOSE, "", None)
@@ -88,6 +104,7 @@ async def prepare(
             where=approved.lock.name,
             remedy="Launch without a workspace.",
         )
+    mounts, without_mounts = plan_mounts(approved, volumes, contract.workdir if options.workspace else "")
     stack = [inventory for kit in kits for inventory in kit.inventories]
     added = await workdir_layer(contract, stack, layers, [layer.inventory for layer in converted])
     profile = plan_profile(approved, contract.workdir)
@@ -107,12 +124,19 @@ async def prepare(
         hosts=dict(options.private_names),
         private_names=frozenset(options.private_names),
         secrets=approved.secrets,
-        options=StatedOptions(options.memory, options.cpus, options.accel, dict(options.env)),
+        options=StatedOptions(options.memory, options.cpus, options.accel, dict(options.env), options.idle),
         identity=identity,
         skills=skills,
         sessions=plan_sessions(approved.effective),
+        credentials=credentials,
+        volumes=volumes,
+        mounts=mounts,
+        ports=ports,
+        privileged=is_privileged(approved.effective),
+        idle=idle_limit(approved.effective, options.idle),
     )
-    return Prepared(plan, (*_skipped(approved, size, profile, contract), *without_identity, *without_skills))
+    without = (*without_identity, *without_secret, *without_skills, *without_volumes, *without_mounts, *without_ports)
+    return Prepared(plan, (*_skipped(approved, size, profile, contract), *without))
 
 
 def effective_yaml(approved: ApprovedLock) -> str:
@@ -135,6 +159,7 @@ def options_of(plan: LaunchPlan) -> LaunchOptions:
         private_names=plan.hosts,
         git_name=plan.identity.name if plan.identity else "",
         git_email=plan.identity.email if plan.identity else "",
+        idle=stated.idle,
     )
 
 

@@ -8,30 +8,36 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from kitstudio.models.lock import ApprovedLock, encode
-from kitstudio.runtime import sessions, state
+from kitstudio.runtime import control, ports, sessions, state
 from kitstudio.runtime.attendance import START_AGAIN, Tell, halt, launch, restore_upper, settle, status_of, stopped
 from kitstudio.runtime.backend import (
     Decision,
     ExecResult,
     HookRun,
+    HostMountFolder,
     ImageProvider,
     LaunchOptions,
     LaunchPhase,
     Progress,
+    PublishedPort,
     SandboxError,
     SandboxStatus,
+    SecretSource,
     State,
     Terminal,
 )
 from kitstudio.runtime.capabilities import CLAIMED
 from kitstudio.runtime.capabilities.agent_sessions import Verb, session_argv
+from kitstudio.runtime.capabilities.credential import wanted_services
+from kitstudio.runtime.capabilities.volume import plan_volumes
 from kitstudio.runtime.codec import to_json
 from kitstudio.runtime.guest.image import find_guest_image
+from kitstudio.runtime.host_mounts import list_mounts, remove_mount
 from kitstudio.runtime.launch import LaunchPlan, Origin
 from kitstudio.runtime.layers import LayerCache
 from kitstudio.runtime.logs import read_logs
@@ -48,6 +54,7 @@ from kitstudio.runtime.qemu.disk import create_disk
 from kitstudio.runtime.qemu.probe import acceleration
 from kitstudio.runtime.shelf import claim, marks, paths, sweep
 from kitstudio.runtime.state import SandboxFolder, check_name, read_or_none
+from kitstudio.runtime.storage import check_volumes, make_volumes
 
 UPPER_MIB = 8192
 
@@ -57,15 +64,20 @@ Probe = Callable[[], Awaitable[tuple[str, str]]]
 class QemuBackend:
     """``backend.Backend`` on QEMU. ``home``: folder with ``sandboxes/``; ``cache``: folder with ``layers/``.
 
-    ``probe``: finds (acceleration, why); injected in tests.
+    ``probe``: finds (acceleration, why); injected in tests. ``secrets``: what the host holds for
+    services (credential@1).
     """
 
-    def __init__(self, home: Path, cache: Path, *, probe: Probe | None = None) -> None:
+    def __init__(
+        self, home: Path, cache: Path, *, probe: Probe | None = None, secrets: SecretSource | None = None
+    ) -> None:
         self._sandboxes = home / "sandboxes"
         self._state = cache
-        self._own = (self._sandboxes, home / "locks", home / "studio.db", cache)
+        self._mounts = home / "mounts"
+        self._own = (self._sandboxes, self._mounts, home / "locks", home / "studio.db", cache)
         self._layers = LayerCache(cache / "layers")
         self._probe = probe or self._really_probe
+        self._secrets = secrets or _no_secrets
         self._acceleration: tuple[str, str] | None = None
 
     def capabilities(self) -> frozenset[str]:
@@ -101,10 +113,13 @@ class QemuBackend:
         try:
             tell(LaunchPhase.PULL, "finding out what this computer can do", None)
             accel = options.accel or (await self.acceleration())[0]
-            prepared = await prepare(approved, options, accel, images, self._layers, tell)
+            held = await self._secrets(wanted_services(approved))
+            prepared = await prepare(approved, options, accel, images, self._layers, tell, bound=held)
             await self._lay_out(folder, approved, prepared)
+            await asyncio.to_thread(_fix_ports, folder, prepared.plan, options.ports)
+            await make_volumes(folder.path, prepared.plan.volumes)
             await create_disk(folder.upper, UPPER_MIB, "upper")
-            await launch(folder, tell, first=True)
+            await launch(folder, tell, first=True, secrets=held)
         except BaseException:
             await asyncio.shield(self._discard(folder))
             raise
@@ -132,7 +147,7 @@ class QemuBackend:
                     where=str(missing[0]),
                     remedy="Recreate the sandbox: its layers are fetched again, its writable layer starts afresh.",
                 )
-            await launch(folder, _teller(progress), first=False)
+            await launch(folder, _teller(progress), first=False, secrets=await self._held(plan))
         return await self.status(name)
 
     async def stop(self, name: str) -> None:
@@ -170,17 +185,20 @@ class QemuBackend:
                     remedy="Launch the set anew and give the values this sandbox is to have.",
                 )
             await asyncio.to_thread(refuse_own_folders, old.workspace, self._own)
+            await asyncio.to_thread(check_volumes, folder.path, plan_volumes(approved.effective)[0])
             await halt(folder)
             await settle(folder)
             accel = old.options.accel or (await self.acceleration())[0]
-            prepared = await prepare(approved, options_of(old), accel, images, self._layers, tell)
+            held = await self._secrets(wanted_services(approved))
+            prepared = await prepare(approved, options_of(old), accel, images, self._layers, tell, bound=held)
             old_texts = {path: path.read_text(encoding="utf-8") for path in (folder.launch, folder.record)}
             os.replace(folder.upper, folder.previous_upper)
             try:
                 await self._lay_out(folder, approved, prepared)
+                await make_volumes(folder.path, prepared.plan.volumes)
                 await create_disk(folder.upper, UPPER_MIB, "upper")
                 folder.hooks.unlink(missing_ok=True)
-                await launch(folder, tell, first=True)
+                await launch(folder, tell, first=True, secrets=held)
             except BaseException:
                 await asyncio.shield(halt(folder))
                 for path, text in old_texts.items():
@@ -249,6 +267,74 @@ class QemuBackend:
         plan = await asyncio.to_thread(state.read_json, LaunchPlan, self._folder(name).launch)
         launch = plan.contract.argv(plan.lifecycle.interactive, terminal=False)
         return session_argv(plan.sessions, launch, Verb(verb), value)
+
+    async def rebind(self, service: str) -> tuple[str, ...]:
+        """Hand a service's secret as it is now to every running sandbox that signs in to it; their names."""
+        told: list[str] = []
+        for status in await self.list():
+            folder = SandboxFolder(self._sandboxes / status.name)
+            plan = await asyncio.to_thread(_plan_or_none, folder)
+            if plan is None or status.state is not State.RUNNING:
+                continue
+            services = [each.service for each in plan.credentials]
+            if service in services:
+                held = await self._secrets(services)
+                async with control.request(folder.path, "bind", secrets=dict(held)) as channel:
+                    await channel.receive_json()
+                told.append(status.name)
+        return tuple(told)
+
+    async def _held(self, plan: LaunchPlan) -> Mapping[str, str]:
+        """The secrets of a sandbox that starts again; ``SandboxError`` where a required one is gone."""
+        held = await self._secrets([each.service for each in plan.credentials])
+        for each in plan.credentials:
+            if each.required and each.service not in held:
+                raise SandboxError(
+                    f"No secret is bound to the service {each.service} any more.",
+                    where=each.kit or plan.name,
+                    remedy=f"Bind one: kitstudio credentials set {each.service} --stdin",
+                )
+        return held
+
+    async def ports(self, name: str) -> tuple[PublishedPort, ...]:
+        """The published ports, running or not."""
+        folder = self._folder(name)
+        plan = await asyncio.to_thread(state.read_json, LaunchPlan, folder.launch)
+        choices = await asyncio.to_thread(ports.read_choices, folder.path)
+        bound: dict[str, int] = {}
+        with suppress(SandboxError):
+            async with control.request(folder.path, "ports") as channel:
+                bound = (await channel.receive_json())["bound"]
+        return ports.described(plan.ports, choices, bound)
+
+    async def set_port(self, name: str, container: str, host_port: int) -> tuple[PublishedPort, ...]:
+        """Publish a port where the person wants it, at once if the sandbox runs."""
+        folder = self._folder(name)
+        plan = await asyncio.to_thread(state.read_json, LaunchPlan, folder.launch)
+        ports.check_choice(plan.ports, container, host_port)
+        if (await status_of(folder)).state in (State.RUNNING, State.STARTING):
+            async with control.request(folder.path, "port", container=container, host_port=host_port) as channel:
+                await channel.receive_json()
+        else:
+            async with folder.operating("change a port of"):
+                await asyncio.to_thread(_fix_ports, folder, plan, {container: host_port})
+        return await self.ports(name)
+
+    async def mounts(self) -> tuple[HostMountFolder, ...]:
+        """Folders kept for host-mount@1."""
+        users = [
+            (status.name, status.state is not State.STOPPED, plan.mounts)
+            for status in await self.list()
+            if (plan := await asyncio.to_thread(_plan_or_none, SandboxFolder(self._sandboxes / status.name)))
+        ]
+        return await asyncio.to_thread(list_mounts, self._mounts, users)
+
+    async def remove_mount(self, id: str) -> None:
+        """Delete one of them."""
+        found = next((each for each in await self.mounts() if each.id == id), None)
+        if found is None:
+            raise SandboxError(f"There is no shared folder {id[:80]!r}.", remedy="List them with: kitstudio mounts")
+        await asyncio.to_thread(remove_mount, self._mounts, found)
 
     async def hooks(self, name: str) -> tuple[HookRun, ...]:
         """Hook runs since create, oldest first."""
@@ -334,6 +420,31 @@ class QemuBackend:
             return True
         finally:
             os.close(lock)
+
+
+async def _no_secrets(services: Collection[str]) -> Mapping[str, str]:
+    return {}
+
+
+def _fix_ports(folder: SandboxFolder, plan: LaunchPlan, wanted: Mapping[str, int]) -> None:
+    """Keep the host ports a person chose; 0 takes a choice back."""
+    if not wanted:
+        return
+    choices = ports.read_choices(folder.path)
+    fixed = dict(choices.fixed)
+    for container, host_port in wanted.items():
+        ports.check_choice(plan.ports, container, host_port)
+        fixed.pop(container, None)
+        if host_port:
+            fixed[container] = host_port
+    ports.write_choices(folder.path, dataclasses.replace(choices, fixed=fixed))
+
+
+def _plan_or_none(folder: SandboxFolder) -> LaunchPlan | None:
+    try:
+        return state.read_json(LaunchPlan, folder.launch)
+    except SandboxError:
+        return None
 
 
 def _teller(progress: Callable[[Progress], None]) -> Tell:

@@ -39,7 +39,7 @@ class Process:
 class Record:
     """``state.json``. ``created`` False: the sandbox never became ready, so it does not exist yet.
 
-    ``repair``: label of what mends a broken one.
+    ``repair``: label of what mends a broken one. ``ports``, ``idle_stop``, ``note``: as in ``SandboxStatus``.
     """
 
     id: str
@@ -58,6 +58,9 @@ class Record:
     repair: str = ""
     supervisor: Process | None = None
     machine: Process | None = None
+    ports: tuple[str, ...] = ()
+    idle_stop: float = 0.0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,11 @@ class SandboxFolder:
     def previous_upper(self) -> Path:
         """The writable layer a recreate sets aside until the new one is ready."""
         return self.path / "upper.previous"
+
+    @property
+    def authority(self) -> Path:
+        """Key and certificate of the authority that only this sandbox trusts (0600)."""
+        return self.path / "authority.pem"
 
     @property
     def keys(self) -> Path:

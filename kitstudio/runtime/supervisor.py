@@ -14,8 +14,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,14 +25,20 @@ from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime import control, state
 from kitstudio.runtime.assemble import PROXY_PORT
 from kitstudio.runtime.backend import HookRun, LaunchPhase, SandboxError, State
+from kitstudio.runtime.capabilities.credential import variables
 from kitstudio.runtime.capabilities.lifecycle import Hook
+from kitstudio.runtime.capabilities.long_running import Sessions
 from kitstudio.runtime.codec import to_json
 from kitstudio.runtime.control import Channel
 from kitstudio.runtime.guest.image import find_guest_image
+from kitstudio.runtime.host_mounts import mount_shares, mounts_root
 from kitstudio.runtime.launch import LaunchPlan
 from kitstudio.runtime.lifecycle import HookLog, run_hook, write_profile, write_start_files
 from kitstudio.runtime.policy import Phase, read_policy
-from kitstudio.runtime.presence import expose_skills, set_identity
+from kitstudio.runtime.ports import LOOPBACK, Publisher
+from kitstudio.runtime.presence import expose_skills, set_identity, trust_authority
+from kitstudio.runtime.proxy.authority import Authority
+from kitstudio.runtime.proxy.credentials import CredentialPresenter
 from kitstudio.runtime.proxy.dial import resolver_with
 from kitstudio.runtime.proxy.log import DecisionLog
 from kitstudio.runtime.proxy.server import Proxy
@@ -41,12 +47,15 @@ from kitstudio.runtime.qemu.keys import load_or_create_keys
 from kitstudio.runtime.qemu.machine import Exit, Machine, MachineExit, MachineSpec, Share
 from kitstudio.runtime.sessions import serve_exec, serve_terminal
 from kitstudio.runtime.state import Record, SandboxFolder
+from kitstudio.runtime.storage import volume_disks
 
 CONNECT_SECONDS = 120.0
 ORPHAN_SECONDS = 60.0
 # A guest that answers nothing for so long has lost its connection, whatever the pipe says.
 KEEPALIVE_SECONDS, KEEPALIVE_COUNT = 20, 3
 _RECONNECTS = 3
+IDLE_LOOK = 1.0
+"""Seconds between looks at a sandbox that somebody is connected to."""
 
 log = logging.getLogger("kitstudio.supervisor")
 
@@ -70,6 +79,8 @@ class Parts:
 
     machine: Callable[[], AnyMachine] = Machine
     session: Callable[[asyncssh.SSHClientConnection], GuestSession] = GuestSession
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 class Supervisor:
@@ -81,15 +92,22 @@ class Supervisor:
         self._plan: LaunchPlan = state.read_json(LaunchPlan, self.folder.launch)
         self._record: Record = self.folder.read()
         self._decisions = DecisionLog(self.folder.decisions)
+        self._secrets: dict[str, str] = {}
+        self._trust: dict[str, str] = {}
+        self._authority = Authority.load_or_create(self.folder.authority, self._plan.name)
         self._proxy = Proxy(
             read_policy(self._plan.rules, self._plan.private_names),
             self._decisions,
             resolver=resolver_with(self._plan.hosts),
+            presenter=CredentialPresenter(self._plan.credentials, self._secrets),
+            authority=self._authority,
         )
         self._hooks = HookLog(self._earlier_hooks(), self._hooks_changed)
         self._machine: AnyMachine | None = None
         self._connection: asyncssh.SSHClientConnection | None = None
         self._session: GuestSession | None = None
+        self._sessions = Sessions(self._plan.idle, self._parts.clock)
+        self._publisher = Publisher(self.folder.path, self._plan.ports, lambda: self._session, self._sessions)
         self._background: set[asyncio.Task[None]] = set()
         self._launching = False
         self._asked = asyncio.Event()
@@ -103,7 +121,7 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._stop.set)
         me = state.identify(os.getpid())
-        self._note(state=State.STARTING, supervisor=me, machine=None, broken="", repair="", started_at=0.0)
+        self._note(state=State.STARTING, supervisor=me, machine=None, broken="", repair="", started_at=0.0, note="")
         server = control.ControlServer(self._answer)
         await server.start(self.folder.path)
         try:
@@ -148,6 +166,7 @@ class Supervisor:
         """Stop everything; write how it ended, last of all."""
         for task in self._background:
             task.cancel()
+        await self._publisher.close()
         await self._proxy.switch(Phase.CLOSED)
         end: MachineExit | None = None
         if self._machine is not None:
@@ -169,24 +188,79 @@ class Supervisor:
             started_at=0.0,
             supervisor=None,
             machine=None,
+            ports=(),
+            idle_stop=0.0,
         )
 
     async def _answer(self, request: dict[str, Any], channel: Channel) -> None:
         """One request of the control socket."""
         match request.get("op"):
             case "launch":
+                self._bind(request.get("secrets"))
                 await self._serve_launch(channel, first=request.get("first") is True)
+            case "bind":
+                self._bind(request.get("secrets"))
+                await channel.send_json({"bound": sorted(self._secrets)})
             case "status":
                 await channel.send_json({"refused": self._decisions.refused, "phase": self._record.phase})
             case "stop":
                 self._stop.set()
                 await channel.send_json({"stopping": True})
             case "exec":
-                await serve_exec(self._running(), self._plan, request, channel)
+                with self._in_session():
+                    await serve_exec(self._running(), self._plan, request, channel, self._variables(Phase.RUNTIME))
             case "terminal":
-                await serve_terminal(self._running(), self._plan, request, channel)
+                with self._in_session():
+                    await serve_terminal(self._running(), self._plan, request, channel, self._variables(Phase.RUNTIME))
+            case "ports":
+                await channel.send_json({"bound": self._publisher.bound})
+            case "port":
+                await self._publisher.move(str(request.get("container", "")), int(request.get("host_port", 0)))
+                self._note_ports()
+                await channel.send_json({"bound": self._publisher.bound})
             case op:
                 raise SandboxError(f"The sandbox's supervisor does not know {str(op)[:40]!r}.")
+
+    @contextmanager
+    def _in_session(self) -> Iterator[None]:
+        self._sessions.begin()
+        self._note_idle()
+        try:
+            yield
+        finally:
+            self._sessions.end()
+            self._note_idle()
+
+    async def _stop_when_idle(self) -> None:
+        """End the sandbox once nobody has been connected for its limit (long-running@1 sets none)."""
+        while (left := self._sessions.left()) is None or left > 0:
+            await self._parts.sleep(max(IDLE_LOOK, left or 0.0))
+            self._note_idle()
+        minutes = max(1, round(self._plan.idle / 60))
+        words = f"Stopped after {minutes} minute{'s' if minutes > 1 else ''} without a session."
+        log.info("%s", words)
+        self._note(note=words)
+        self._stop.set()
+
+    def _note_idle(self) -> None:
+        """When it would be stopped, for those who show it; written only when it moves."""
+        left = self._sessions.left()
+        at = 0.0 if left is None else time.time() + left
+        if abs(at - self._record.idle_stop) > 2:
+            self._note(idle_stop=at)
+
+    def _note_ports(self) -> None:
+        self._note(ports=tuple(f"{LOOPBACK}:{host}->{key}" for key, host in self._publisher.bound.items()))
+
+    def _bind(self, given: object) -> None:
+        """Take the secrets of this sandbox's services in place of those before; others are not kept."""
+        wanted = {plan.service for plan in self._plan.credentials}
+        found = given if isinstance(given, dict) else {}
+        self._secrets.clear()
+        self._secrets |= {str(name): str(text) for name, text in found.items() if name in wanted}
+
+    def _variables(self, phase: Phase) -> dict[str, str]:
+        return self._trust | variables(self._plan.credentials, self._secrets, phase)
 
     def _running(self) -> GuestSession:
         if self._session is None or self._record.state is not State.RUNNING:
@@ -249,6 +323,7 @@ class Supervisor:
         session = await self._boot()
         await write_start_files(session, plan)
         await set_identity(session, plan)
+        self._trust = await trust_authority(session, plan, self._authority.pem)
         left_out = await expose_skills(session, plan)
         self._note(skipped=tuple(dict.fromkeys((*self._record.skipped, *left_out))))
         if first:
@@ -257,29 +332,38 @@ class Supervisor:
             await self._proxy.switch(Phase.INSTALL)
             for number, hook in enumerate(install):
                 await tell(LaunchPhase.INSTALL, plan.hide(_hook_text(hook)), number / len(install))
-                await run_hook(session, hook, plan, self._hooks)
+                await run_hook(session, hook, plan, self._hooks, self._variables(Phase.INSTALL))
             cut = self._proxy.connections
             await self._proxy.switch(Phase.CLOSED)
             await tell(LaunchPhase.CLOSE, f"install grants closed, {cut} connections cut")
         await write_profile(session, plan)
         await self._proxy.switch(Phase.RUNTIME)
+        await self._publisher.publish()
+        self._note_ports()
         await tell(LaunchPhase.STARTUP, "" if plan.lifecycle.startup else "none declared")
         for number, hook in enumerate(plan.lifecycle.startup):
             await tell(LaunchPhase.STARTUP, plan.hide(_hook_text(hook)), number / len(plan.lifecycle.startup))
             if hook.background:
-                self._spawn(run_hook(session, hook, plan, self._hooks))
+                self._spawn(run_hook(session, hook, plan, self._hooks, self._variables(Phase.RUNTIME)))
             else:
-                await run_hook(session, hook, plan, self._hooks)
+                await run_hook(session, hook, plan, self._hooks, self._variables(Phase.RUNTIME))
         if first:
             self.folder.previous_upper.unlink(missing_ok=True)
         self._note(state=State.RUNNING, created=True, phase="", started_at=time.time())
+        self._sessions.ready()
+        self._note_idle()
+        if self._plan.idle:
+            self._keep(self._stop_when_idle())
         await channel.send_json({"progress": {"phase": LaunchPhase.READY.value, "text": "", "fraction": 1.0}})
         await channel.send_json({"ready": True})
 
     async def _boot(self) -> GuestSession:
         plan, folder = self._plan, self.folder
         account = plan.contract.account
-        shares = (Share(plan.workspace, "workspace", False, plan.contract.workdir),) if plan.workspace else ()
+        shares = list(await asyncio.to_thread(mount_shares, mounts_root(folder.path), plan.mounts))
+        if plan.workspace:
+            shares.append(Share(plan.workspace, "workspace", False, plan.contract.workdir))
+        disks, ram = await asyncio.to_thread(volume_disks, folder.path, plan.volumes)
         machine = self._parts.machine()
         await machine.start(
             MachineSpec(
@@ -292,7 +376,10 @@ class Supervisor:
                 accel=plan.accel,
                 keys=load_or_create_keys(folder.keys),
                 hostname=plan.hostname,
-                shares=shares,
+                shares=tuple(shares),
+                disks=disks,
+                ram=ram,
+                privileged=plan.privileged,
                 share_uid=account.uid,
                 share_gid=account.gid,
             )
@@ -334,7 +421,11 @@ class Supervisor:
             with suppress(SandboxError):  # recorded with its output in the hook log, which is where people look
                 await work
 
-        task = asyncio.ensure_future(detached())
+        self._keep(detached())
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        """A task that ends with the sandbox at the latest."""
+        task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 

@@ -15,11 +15,17 @@ AGENT_SESSIONS = "com.docker.sandbox/agent-sessions@1"
 AGENT_SKILLS = "com.docker.sandbox/agent-skills@1"
 AGENT_SKILL = "com.docker.sandbox/agent-skill@1"
 GIT_IDENTITY = "com.docker.sandbox/git-identity@1"
+VOLUME = "com.docker.sandbox/volume@1"
+HOST_MOUNT = "com.docker.sandbox/host-mount@1"
+PORT = "com.docker.sandbox/port@1"
+LONG_RUNNING = "com.docker.sandbox/long-running@1"
+PRIVILEGED = "com.docker.sandbox/privileged@1"
 
 CLAIMED: frozenset[str] = frozenset(
     {
         NETWORK_POLICY,
         NETWORK_POLICY_2,
+        CREDENTIAL,
         LIFECYCLE,
         RESOURCES,
         SBX,
@@ -28,6 +34,11 @@ CLAIMED: frozenset[str] = frozenset(
         AGENT_SKILLS,
         AGENT_SKILL,
         GIT_IDENTITY,
+        VOLUME,
+        HOST_MOUNT,
+        PORT,
+        LONG_RUNNING,
+        PRIVILEGED,
     }
 )
 """Types whose page this runtime fulfils; a required type outside is refused, an optional one skipped."""

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.runtime.guest.cpio import Cpio
-from kitstudio.runtime.qemu.spec import MachineSpec
+from kitstudio.runtime.qemu.spec import MachineSpec, RamDisk
 
 QEMU = "qemu-system-x86_64"
 MAX_DISKS = 184
+MAX_MOUNTS = 64
 CONTROL_SOCKET = "control.sock"
 QMP_SOCKET = "qmp.sock"
 INITRD = "initrd"
@@ -94,11 +95,16 @@ def machine_initrd(spec: MachineSpec) -> bytes:
         f"pids {spec.processes}",
         f"seed {base64.b64encode(os.urandom(48)).decode().rstrip('=')}",
     ]
-    lines += [f"disk {disk.serial} {_access(disk.readonly)} {disk.guest_path}" for disk in spec.disks]
-    lines += [f"share {share.tag} {_access(share.readonly)} {share.guest_path}" for share in spec.shares]
+    mounts = [(d.guest_path, f"disk {d.serial} {_access(d.readonly)}") for d in spec.disks]
+    mounts += [(s.guest_path, f"share {s.tag} {_access(s.readonly)}") for s in spec.shares]
+    mounts += [(r.guest_path, f"ram {_ram_options(r)} rw") for r in spec.ram]
+    # A mount below another must come after it.
+    lines += [f"{line} {path}" for path, line in sorted(mounts, key=lambda each: each[0].rstrip("/").count("/"))]
     archive = Cpio()
     archive.folder("kit/home", 0o700)
     archive.folder("kit/home/.ssh", 0o700)
+    if spec.privileged:
+        archive.file("kit/privileged", b"", 0o600)
     archive.file("kit/conf", "".join(line + "\n" for line in lines).encode(), 0o600)
     archive.file("kit/hostkey", spec.keys.guest_key, 0o600)
     archive.file("kit/home/.ssh/authorized_keys", spec.keys.authorized.encode(), 0o600)
@@ -121,7 +127,13 @@ def check(spec: MachineSpec) -> None:
             raise SandboxError(f"{name!r} cannot name a disk or a shared folder.")
     if len(set(names)) != len(names):
         raise SandboxError("Two disks or shared folders have the same name.")
-    for path in [disk.guest_path for disk in spec.disks] + [share.guest_path for share in spec.shares]:
+    places = [each.guest_path for each in spec.disks] + [each.guest_path for each in spec.shares]
+    places += [each.guest_path for each in spec.ram]
+    if len(set(places)) != len(places):
+        raise SandboxError("Two disks or shared folders would be mounted at one place.")
+    if len(places) > MAX_MOUNTS:
+        raise SandboxError(f"A machine can have {MAX_MOUNTS} storage places; this one needs {len(places)}.")
+    for path in places:
         normal = os.path.normpath(path)
         if not path.startswith("/") or normal == "/" or normal != path.rstrip("/") or re.search(r"[\n\0]", path):
             raise SandboxError("This is not a place where something can be mounted in a sandbox.", where=repr(path))
@@ -139,6 +151,11 @@ def _disk(number: int, serial: str, path: Path, readonly: bool) -> list[str]:
         f"if=none,id=d-{serial},file={_escape(path)},format=raw,{flags}",
         *("-device", f"virtio-blk-pci,drive=d-{serial},serial={serial},addr={address},multifunction=on"),
     ]
+
+
+def _ram_options(ram: RamDisk) -> str:
+    size = f"size={ram.size}," if ram.size else ""
+    return f"{size}mode={ram.mode:o},uid={ram.owner},gid={ram.owner}"
 
 
 def _access(readonly: bool) -> str:

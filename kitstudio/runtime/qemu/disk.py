@@ -1,4 +1,4 @@
-"""Sparse ext4 disks: the writable layer of a sandbox."""
+"""Sparse ext4 disks: the writable layer of a sandbox, and its own storage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from pathlib import Path
 from kitstudio.runtime.backend import SandboxError
 
 
-async def create_disk(path: Path, size: int, label: str = "", *, owner: int = 0) -> None:
+async def create_disk(path: Path, size_mib: int, label: str = "") -> None:
+    """A new sparse ext4 file of ``size_mib`` MiB at ``path``, as ``create_disk_of`` makes them."""
+    await create_disk_of(path, size_mib << 20, label)
+
+
+async def create_disk_of(path: Path, size: int, label: str = "", *, owner: int = 0) -> None:
     """A new sparse ext4 file of ``size`` bytes at ``path`` (temporary name, then renamed); its root belongs to
     ``owner``. ``SandboxError`` when that cannot be."""
     program = shutil.which("mke2fs", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")

@@ -31,12 +31,23 @@ class Disk:
 
 
 @dataclass(frozen=True, slots=True)
+class RamDisk:
+    """A tmpfs at ``guest_path``. ``size`` in bytes, 0 for the guest's own default; its root belongs to ``owner``."""
+
+    guest_path: str
+    size: int
+    mode: int
+    owner: int
+
+
+@dataclass(frozen=True, slots=True)
 class MachineSpec:
     """Everything one machine is. ``folder``: its own working folder (sockets, console log), made if missing.
 
     ``layers``: squashfs files, lowest first. ``upper``: the writable ext4 disk. ``accel``: ``kvm`` or ``tcg``.
     ``share_uid``/``share_gid``: the identity in the guest that the host's user has in shares. ``processes``: most
-    processes the sandbox may have at once. ``network``: whether the relay and the redirect exist.
+    processes the sandbox may have at once. ``network``: whether the relay and the redirect exist. ``privileged``:
+    whether root in the sandbox has all of the guest kernel's rights and devices.
     """
 
     folder: Path
@@ -50,10 +61,12 @@ class MachineSpec:
     hostname: str = "sandbox"
     shares: tuple[Share, ...] = ()
     disks: tuple[Disk, ...] = ()
+    ram: tuple[RamDisk, ...] = ()
     share_uid: int = 1000
     share_gid: int = 1000
     processes: int = 4096
     network: bool = True
+    privileged: bool = False
 
 
 class Exit(StrEnum):

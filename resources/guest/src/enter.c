@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -105,6 +106,33 @@ static void join_root(void)
     if (fd < 0 || setns(fd, CLONE_NEWNS))
         failed("cannot enter", "the root");
     close(fd);
+}
+
+/* What root has in a sandbox that is not privileged; numbers of linux/capability.h, which musl does not bring. */
+static const unsigned char kept_rights[] = {
+    0,  /* chown */
+    1,  /* dac_override */
+    3,  /* fowner */
+    4,  /* fsetid */
+    5,  /* kill */
+    6,  /* setgid */
+    7,  /* setuid */
+    8,  /* setpcap */
+    10, /* net_bind_service */
+    13, /* net_raw */
+    18, /* sys_chroot */
+    29, /* audit_write */
+    31, /* setfcap */
+};
+
+static void drop_rights(void)
+{
+    for (int right = 0; right < 64; right++) {
+        if (memchr(kept_rights, right, sizeof kept_rights))
+            continue;
+        if (prctl(PR_CAPBSET_DROP, right, 0, 0, 0) && errno != EINVAL)
+            failed("cannot drop", "rights");
+    }
 }
 
 static char **next_list(struct fields *fields)
@@ -203,6 +231,7 @@ static void run(struct fields fields)
     if (put_text(KIT_CGROUP "/cgroup.procs", "0"))
         failed("cannot join", "the sandbox's group");
     put_text("/proc/self/oom_score_adj", "0");
+    int privileged = access(KIT_PRIVILEGED, F_OK) == 0;
     join_root();
     if (!terminal) {
         sigset_t all;
@@ -226,6 +255,8 @@ static void run(struct fields fields)
     if (terminal && fchown(0, uid, gid) && uid)
         failed("cannot give", "the terminal");
     syscall(SYS_close_range, 3, ~0U, 0);
+    if (!privileged)
+        drop_rights();
     if (setgroups(group_count, groups) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
         failed("cannot become", "that user");
     if (chdir(folder))

@@ -29,9 +29,9 @@
 #define MAX_MOUNTS 64
 
 struct extra {
-    char kind; /* 's' share, 'd' disk */
+    char kind; /* 's' share, 'd' disk, 'r' memory */
     int readonly;
-    char *name; /* tag or serial */
+    char *name; /* tag, serial or options */
     char *path;
     int tree; /* detached mount of a disk */
 };
@@ -41,6 +41,7 @@ static char *hostname = "sandbox";
 static char *seed = "";
 static int layers, want_network = 1;
 static char *pids_limit = "4096";
+static int privileged;
 static struct extra extras[MAX_MOUNTS];
 static int extra_count;
 
@@ -83,7 +84,7 @@ static void read_conf(void)
             want_network = atoi(value);
         else if (!strcmp(line, "pids"))
             pids_limit = value;
-        else if (!strcmp(line, "share") || !strcmp(line, "disk")) {
+        else if (!strcmp(line, "share") || !strcmp(line, "disk") || !strcmp(line, "ram")) {
             /* NAME ro|rw PATH */
             char *access = strchr(value, ' ');
             char *path = access ? strchr(access + 1, ' ') : NULL;
@@ -198,6 +199,31 @@ static void node(const char *name, unsigned major_number, unsigned minor_number)
     chmod(path, 0666);
 }
 
+static void own_folder(void)
+{
+    folder_for_mount("/newroot/run/kit", 0700);
+    must_mount("kit", "/newroot/run/kit", "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=16m");
+}
+
+/* the kernel's own /dev, which has every device; and control groups, as nested sandboxes need them */
+static void furnish_all_devices(void)
+{
+    must_mount("dev", "/newroot/dev", "devtmpfs", MS_NOSUID, "mode=755");
+    mkdir("/newroot/dev/pts", 0755);
+    mkdir("/newroot/dev/shm", 01777);
+    must_mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "mode=620,gid=5,ptmxmode=666");
+    must_mount("/dev/pts", "/newroot/dev/pts", NULL, MS_BIND, NULL);
+    must_mount("shm", "/newroot/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=1777");
+    unlink("/newroot/dev/ptmx");
+    if (symlink("pts/ptmx", "/newroot/dev/ptmx") || symlink("/proc/self/fd", "/newroot/dev/fd") ||
+        symlink("fd/0", "/newroot/dev/stdin") || symlink("fd/1", "/newroot/dev/stdout") ||
+        symlink("fd/2", "/newroot/dev/stderr"))
+        fatal("cannot furnish", "/dev");
+    if (mount("cgroup", "/newroot/sys/fs/cgroup", "cgroup2", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+        fatal("cannot mount", "/sys/fs/cgroup");
+    own_folder();
+}
+
 static void furnish_root(void)
 {
     folder_for_mount("/newroot/proc", 0555);
@@ -207,7 +233,11 @@ static void furnish_root(void)
     folder_for_mount("/newroot/tmp", 01777);
     folder_for_mount("/newroot/etc", 0755);
     must_mount("proc", "/newroot/proc", "proc", MS_NOSUID | MS_NOEXEC | MS_NODEV, NULL);
-    must_mount("sysfs", "/newroot/sys", "sysfs", MS_NOSUID | MS_NOEXEC | MS_NODEV | MS_RDONLY, NULL);
+    must_mount("sysfs", "/newroot/sys", "sysfs", MS_NOSUID | MS_NOEXEC | MS_NODEV | (privileged ? 0UL : MS_RDONLY), NULL);
+    if (privileged) {
+        furnish_all_devices();
+        return;
+    }
     must_mount("dev", "/newroot/dev", "tmpfs", MS_NOSUID | MS_STRICTATIME, "mode=755,size=64k");
     node("null", 1, 3);
     node("zero", 1, 5);
@@ -223,8 +253,7 @@ static void furnish_root(void)
     must_mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "mode=620,gid=5,ptmxmode=666");
     must_mount("/dev/pts", "/newroot/dev/pts", NULL, MS_BIND, NULL);
     must_mount("shm", "/newroot/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=1777");
-    folder_for_mount("/newroot/run/kit", 0700);
-    must_mount("kit", "/newroot/run/kit", "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=16m");
+    own_folder();
 }
 
 static void limit_sandbox(void)
@@ -298,6 +327,8 @@ static void attach_extras(void)
             if (syscall(SYS_move_mount, one->tree, "", AT_FDCWD, one->path, 4 /* empty source path */))
                 fatal("cannot mount at", one->path);
             close(one->tree);
+        } else if (one->kind == 'r') {
+            must_mount("ram", one->path, "tmpfs", MS_NOATIME, one->name);
         } else {
             must_mount(one->name, one->path, "9p", MS_NOSUID | MS_NODEV | MS_NOATIME | (one->readonly ? MS_RDONLY : 0UL),
                        "trans=virtio,version=9p2000.L,msize=524288,cache=none,access=any");
@@ -378,6 +409,7 @@ int init_main(void)
     must_mount("dev", "/dev", "devtmpfs", 0, NULL);
     must_mount("sysfs", "/sys", "sysfs", 0, NULL);
     read_conf();
+    privileged = access(KIT_PRIVILEGED, F_OK) == 0;
     load_modules();
     set_seed();
     sethostname(hostname, strlen(hostname));

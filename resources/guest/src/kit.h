@@ -16,6 +16,7 @@
 #define KIT_PROXY_PORT 3128
 #define KIT_RELAY_PORT 3129
 #define KIT_CONF "/kit/conf"
+#define KIT_PRIVILEGED "/kit/privileged"
 #define KIT_REQUESTS "/kit/requests"
 #define KIT_CGROUP "/cgroup/sandbox"
 
