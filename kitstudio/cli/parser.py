@@ -221,6 +221,13 @@ def _machine(command: _Command) -> None:
         "--store", default="", choices=("keyring", "file"), help="where it is kept (default: the system's keyring)"
     )
     command("logout", "sign_in:logout", "forget a sign-in").add_argument("place", metavar="HOST")
+    credentials = command("credentials", "credentials:credentials", "secrets that services of Kits are bound to")
+    credentials.add_argument("action", nargs="?", choices=("ls", "set", "rm"))
+    credentials.add_argument("service", nargs="?", default="", metavar="SERVICE")
+    credentials.add_argument("--stdin", action="store_true", help="read the secret from standard input")
+    credentials.add_argument(
+        "--store", default="", choices=("keyring", "file"), help="where it is kept (default: the system's keyring)"
+    )
     settings = command("settings", "machine:settings", "read and write settings")
     settings.add_argument("action", nargs="?", choices=("get", "set"))
     settings.add_argument("key", nargs="?", metavar="KEY")

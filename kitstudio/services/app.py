@@ -19,12 +19,16 @@ from kitstudio.services.ground import Judgement, relock
 from kitstudio.services.home import Home, open_home
 from kitstudio.services.images import Images
 from kitstudio.services.jobs import Jobs
+from kitstudio.services.network_settings import NETWORK_KEYS
 from kitstudio.services.places import Places
 from kitstudio.services.sandboxes import Sandboxes
 from kitstudio.services.settings import Settings
+from kitstudio.services.sign_in import SignIn
 
 if TYPE_CHECKING:
+    from kitstudio.registry.icons import Icons
     from kitstudio.registry.index import KitIndex
+    from kitstudio.services.credentials import Credentials
     from kitstudio.services.publishing import Publishing
 
 CLOSE_SECONDS = 3.0
@@ -49,14 +53,18 @@ class Studio:
         self.settings = Settings(home.settings)
         self.places = Places(home, self.settings, offline=options.offline, plain_http=options.plain_http)
         self.catalog = Catalog(self.places, self.settings)
+        self.sign_in = SignIn(self.places)
+        self._icons: Icons | None = None
         self._backend = backend
         self._sandboxes: Sandboxes | None = None
         self.judgement = Judgement(self.places, self._claims, self.catalog.offers)
         self.approvals = Approvals(home, self.judgement.again)
         self.composer = self.new_composer()
         self._publishing: Publishing | None = None
+        self._credentials: Credentials | None = None
         self.cache_limits = CacheLimits(home, self.settings, self._open_digests)
         self.settings.changed.subscribe(self.cache_limits.note_setting)
+        self.settings.changed.subscribe(self._network_changed)
         self.jobs.changed.subscribe(self.cache_limits.note_job)
         self._housekeeping: asyncio.Task[None] | None = None
 
@@ -70,15 +78,33 @@ class Studio:
         return self._publishing
 
     @property
+    def credentials(self) -> Credentials:
+        """Secrets bound to services, on first use."""
+        if self._credentials is None:
+            from kitstudio.services.credentials import Credentials
+
+            self._credentials = Credentials(lambda: self.places.sign_ins().stores, self.home.data / "bindings.json")
+        return self._credentials
+
+    @property
     def sandboxes(self) -> Sandboxes:
         """Sandboxes, on first use: most commands need no machine."""
         if self._sandboxes is None:
             if self._backend is None:
                 from kitstudio.runtime.qemu_backend import QemuBackend
 
-                self._backend = QemuBackend(self.home.data, self.home.cache)
+                self._backend = QemuBackend(self.home.data, self.home.cache, secrets=self.credentials.held)
             self._sandboxes = Sandboxes(self._backend, Images(self.places), self.jobs, self._reapprove, self._settled)
         return self._sandboxes
+
+    @property
+    def icons(self) -> Icons:
+        """Icons from the network, fetched the way out that the settings say."""
+        if self._icons is None:
+            from kitstudio.registry.icons import Icons
+
+            self._icons = Icons(self.home.icons, network=self.places.network(), offline=self.options.offline)
+        return self._icons
 
     @property
     def kit_index(self) -> KitIndex:
@@ -125,6 +151,10 @@ class Studio:
     def _settled(self, options: LaunchOptions) -> LaunchOptions:
         """What the settings say of every new sandbox."""
         return replace(options, git_name=self.settings.text("git.name"), git_email=self.settings.text("git.email"))
+
+    def _network_changed(self, key: str) -> None:
+        if key in NETWORK_KEYS:
+            self._icons = None
 
     def _open_digests(self) -> frozenset[str]:
         """Kits of the set that is open, in no lock yet."""

@@ -154,6 +154,10 @@ class Sandboxes:
         """A PTY; an empty command means the interactive launch argv (§8)."""
         return await self._backend.terminal(name, command, columns=columns, rows=rows)
 
+    async def rebind(self, service: str) -> tuple[str, ...]:
+        """Tell running sandboxes that a service's secret changed; the names of those that were told."""
+        return await self._backend.rebind(service)
+
     async def agent_session(self, name: str, verb: str, value: str = "") -> ExecResult:
         """Drive the agent without a terminal (agent-sessions@1): prompt, resume, continue or list, to its end."""
         return await self._backend.execute(name, await self._backend.session_command(name, verb, value))

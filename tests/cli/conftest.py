@@ -46,7 +46,7 @@ def backend(monkeypatch: pytest.MonkeyPatch) -> FakeBackend:
     from kitstudio.runtime import qemu_backend
 
     made = FakeBackend()
-    monkeypatch.setattr(qemu_backend, "QemuBackend", lambda *_: made)
+    monkeypatch.setattr(qemu_backend, "QemuBackend", lambda *_, **__: made)
     return made
 
 

@@ -7,7 +7,7 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -43,10 +43,12 @@ class Bench:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.backend = QemuBackend(home, shared_layers(), probe=emulated)
+        self.secrets: dict[str, str] = {}
+        self.backend = QemuBackend(home, shared_layers(), probe=emulated, secrets=self.held)
         self.shelf = Shelf(home / "kits")
         self.steps: list[Progress] = []
         self.asked: list[str] = []
+        self.headers: list[str] = []
         self.port = 0
 
     def kits(self, *workload: Capability, mixin: tuple[Capability, ...] = (), **config: Any) -> None:
@@ -78,13 +80,16 @@ class Bench:
         result = await self.backend.execute(name, ["sh", "-c", script], timeout=60, **more)
         return (result.stdout + result.stderr).decode()
 
+    async def held(self, services: Collection[str]) -> Mapping[str, str]:
+        return {name: self.secrets[name] for name in services if name in self.secrets}
+
     def record(self, name: str = "box") -> state.Record:
         return SandboxFolder(self.home / "sandboxes" / name).read()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.asked.append((await reader.readline()).decode().strip())
-        while (await reader.readline()).strip():
-            pass
+        while line := (await reader.readline()).decode().strip():
+            self.headers.append(line)
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
         await writer.drain()
         writer.close()

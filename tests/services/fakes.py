@@ -99,6 +99,7 @@ class FakeBackend:
         self.boxes: dict[str, SandboxStatus] = {}
         self.created: list[tuple[ApprovedLock, LaunchOptions]] = []
         self.recreated: list[ApprovedLock] = []
+        self.rebound: list[str] = []
         self.fail: SandboxError | None = None
         self.gate: asyncio.Event | None = None
         self.decided: tuple[Decision, ...] = ()
@@ -171,6 +172,10 @@ class FakeBackend:
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         raise SandboxError("No terminals here.")
+
+    async def rebind(self, service: str) -> tuple[str, ...]:
+        self.rebound.append(service)
+        return tuple(self.boxes)
 
     async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
         self._find(name)
