@@ -38,6 +38,11 @@ def request_of(bump: Bump) -> Request:
     return Request(bump.name, "team-agent", after, review, granted, reduced)
 
 
+def before_of(bump: Bump) -> Plan:
+    """The set as it was approved."""
+    return _plan(bump.before)
+
+
 def _plan(kits: Mapping[str, str], choices: Mapping[str, bool] | None = None) -> Plan:
     members = [_member("globex/agent:4.1.0", "", "workload")]
     members += [_member(name, text, "mixin") for name, text in kits.items()]
