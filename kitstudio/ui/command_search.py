@@ -18,6 +18,7 @@ from PySide6.QtCore import (
     QRect,
     QSize,
     Qt,
+    QTimer,
 )
 from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import (
@@ -31,14 +32,21 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kitstudio.services.catalog import Catalog
+from kitstudio.models.errors import KitStudioError
+from kitstudio.models.words import claim
+from kitstudio.services.catalog import Catalog, KitCard
 from kitstudio.ui.fonts import Type
+from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets import SearchField
 from kitstudio.ui.widgets.painters import paint_monogram
-from kitstudio.ui.widgets.text import tr, visible
+from kitstudio.ui.widgets.text import moment_text, tr, visible
 
 KITS_SHOWN = 6
+KEPT_SHOWN = 4
+"""Kits offered beside those of the open sources: what was kept from another time."""
+SETTLING = 120
+"""Milliseconds after the last key before what is kept is looked through, too."""
 REFERENCE = re.compile(
     r"^(?:oci:\S+|demo/\S+|[./~]\S*|\S+\.ya?ml|[^\s/]+\.[^\s/]+/\S+|localhost(?::\d+)?/\S+|\S+@sha256:\S+)$"
 )
@@ -86,6 +94,7 @@ class CommandSearch(QObject):
         add_to_set: Callable[[str], None],
         window: QWidget,
         edit_kit: Callable[[str], None] | None = None,
+        failed: Callable[[KitStudioError], None] = lambda _: None,
     ) -> None:
         super().__init__(window)
         self._field = field
@@ -111,6 +120,10 @@ class CommandSearch(QObject):
         layout.setContentsMargins(4, 4, 4, 4)
         layout.addWidget(self._view)
         self._theme = theme
+        self._kept: tuple[str, tuple[KitCard, ...]] = ("", ())
+        self._tasks = Tasks(self, failed)
+        self._settling = QTimer(self, singleShot=True, interval=SETTLING)
+        self._settling.timeout.connect(self._look_further)
         field.textEdited.connect(lambda _: self.refresh())
         field.installEventFilter(self)
 
@@ -118,6 +131,26 @@ class CommandSearch(QObject):
         """Offer what fits the words in the field."""
         text = self._field.text().strip()
         offers = self._offers(text) if text or self._field.hasFocus() else ()
+        if text and self.with_kits and self._kept[0] != text:
+            self._settling.start()
+        self._show(offers, text)
+
+    def _look_further(self) -> None:
+        """What is kept of sources that are not open, or that are gone, answers a little later."""
+        text = self._field.text().strip()
+        if text and self.with_kits:
+            self._tasks.start(self._search_all(text), "search")
+
+    async def _search_all(self, text: str) -> None:
+        found = await self._catalog.search_all(text)
+        if self._field.text().strip() != text or not self._frame.isVisible() or not self.with_kits:
+            return
+        self._kept = (text, found)
+        chosen = self._view.currentIndex().row()
+        self._show(self._offers(text), text)
+        self._view.setCurrentIndex(self._model.index(max(0, chosen)))
+
+    def _show(self, offers: tuple[Offer, ...], text: str) -> None:
         self._model.show_offers(offers)
         if not offers:
             self._frame.hide()
@@ -185,15 +218,25 @@ class CommandSearch(QObject):
             if self._edit_kit is not None and LOCAL_PATH.match(text):
                 found.append(Offer(tr("Edit its descriptor"), shown, "file", partial(self._edit_kit, text)))
         if text and self.with_kits:
-            for card in self._catalog.search(text)[:KITS_SHOWN]:
-                act = partial(self._open_kit, card.reference)
-                found.append(Offer(card.display_name or card.repository, card.reference, "", act, card.repository))
+            first = self._catalog.search(text)[:KITS_SHOWN]
+            found += [self._offer(card) for card in first]
+            known = {card.repository for card in first}
+            kept = self._kept[1] if self._kept[0] == text else ()
+            beside = [card for card in kept if card.repository not in known]
+            found += [self._offer(card) for card in beside[: KITS_SHOWN + KEPT_SHOWN - len(first)]]
         words = text.lower().split()
         for command in self._commands:
             haystack = f"{command.title} {command.words}".lower()
             if all(word in haystack for word in words):
                 found.append(Offer(command.title, command.detail, command.icon, command.act))
         return tuple(found)
+
+    def _offer(self, card: KitCard) -> Offer:
+        detail = card.reference
+        if card.fetched_at:
+            detail += " · " + tr("from {when}").format(when=moment_text(card.fetched_at))
+        title = claim(card.display_name) or card.repository.rpartition("/")[2]
+        return Offer(title, detail, "", partial(self._open_kit, card.reference), card.repository)
 
 
 class _OfferModel(QAbstractListModel):

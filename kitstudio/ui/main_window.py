@@ -73,6 +73,7 @@ class MainWindow(QMainWindow):
             self.navigator.add_to_set.emit,
             self,
             self.navigator.edit_kit.emit,
+            self.tell_error,
         )
         self.editors = Editors(theme, self)
         self.focus_ring = FocusRing(theme, self)

@@ -196,6 +196,7 @@ QListWidget::item {{ padding: 0 {px(8)}px; border-radius: 6px; }}
 QListWidget::item:selected {{ background: {c["accentTint"]}; color: {c["text"]}; }}
 QListWidget::item:hover:!selected {{ background: {c["raised"]}; }}
 QTableView {{ background: {c["raised"]}; gridline-color: transparent; alternate-background-color: {c["raised"]}; }}
+QTableView[cards="true"] {{ background: transparent; }}
 QTableView::item {{ padding: 0 {px(8)}px; border-bottom: 1px solid {c["border"]}; }}
 QTableView::item:selected, QTreeView::item:selected {{ background: {c["accentTint"]}; color: {c["text"]}; }}
 QHeaderView {{ background: {c["surface"]}; border: 0; }}

@@ -114,6 +114,7 @@ class Theme(QObject):
         self._scale = scale
         self._files = QTemporaryDir()
         self._metrics: dict[tuple[Type, bool], QFontMetrics] = {}
+        self._fonts: dict[tuple[Type, bool], QFont] = {}
         self._colours = _palettes()[self._resolved()]
         hints = QGuiApplication.styleHints()
         hints.colorSchemeChanged.connect(self._system_changed)
@@ -167,7 +168,11 @@ class Theme(QObject):
         return round(value * self._scale)
 
     def font(self, role: Type, *, italic: bool = False) -> QFont:
-        return font(role, self._scale, italic=italic)
+        """The font of a role, cached until the scale changes; a copy, so that a caller may change it."""
+        key = (role, italic)
+        if key not in self._fonts:
+            self._fonts[key] = font(role, self._scale, italic=italic)
+        return QFont(self._fonts[key])
 
     def metrics(self, role: Type, *, italic: bool = False) -> QFontMetrics:
         """Font metrics of a role, cached until the scale changes."""
@@ -218,6 +223,7 @@ class Theme(QObject):
     def _rebuild(self) -> None:
         self._colours = _palettes()[self._resolved()]
         self._metrics.clear()
+        self._fonts.clear()
         application = QApplication.instance()
         if isinstance(application, QApplication):
             self._dress(application)

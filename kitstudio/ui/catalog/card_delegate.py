@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QS
 
 from kitstudio.models.words import claim
 from kitstudio.services.catalog import CardKind, KitCard
+from kitstudio.ui.catalog.card_parts import CardParts
 from kitstudio.ui.catalog.card_words import (
     CardAction,
     Failure,
@@ -30,15 +31,13 @@ from kitstudio.ui.catalog.card_words import (
     figures,
     kind_and_version,
 )
-from kitstudio.ui.catalog.cards import CardModel, CardRole
+from kitstudio.ui.catalog.cards import GAP, CardModel, CardRole, card_height
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets import painters
 from kitstudio.ui.widgets.painters import ChipLook
 from kitstudio.ui.widgets.text import tr, visible
 
-CARD = 96
-GAP = 8
 PADDING = 16
 PICTURE = 40
 LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
@@ -46,21 +45,20 @@ RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
 
 class CardDelegate(QStyledItemDelegate):
-    """``wanted(reference)`` for a visible row whose manifest is not there yet; ``acted(reference, action)`` for a click
-    on a failed card's button."""
+    """``wanted(reference, fetched_at)`` for a visible row that is not known, or only from what was kept;
+    ``acted(reference, action)`` for a click on a failed card's button."""
 
-    wanted = Signal(str)
+    wanted = Signal(str, float)
     acted = Signal(str, str)
 
     def __init__(self, theme: Theme, view: QAbstractItemView) -> None:
         super().__init__(view)
         self.theme = theme
         self._view = view
+        self._pictures = CardParts(theme, self)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        theme = self.theme
-        lines = theme.line(Type.STRONG) + theme.line(Type.BODY) + max(theme.px(22), theme.line(Type.SMALL))
-        return QSize(theme.px(240), max(theme.px(CARD), lines + theme.px(34)) + theme.px(GAP))
+        return QSize(self.theme.px(240), card_height(self.theme))
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -78,15 +76,14 @@ class CardDelegate(QStyledItemDelegate):
         edge = theme.colour(Token.ACCENT if selected else Token.BORDER_STRONG if hovered else Token.BORDER)
         if told is not None and not selected:
             edge = theme.tone(told.tone)[0 if told.action is CardAction.SIGN_IN else 2]
-        painter.setPen(QPen(edge, 2 if selected else 1))
-        painter.setBrush(theme.colour(Token.RAISED))
-        inset = 1.0 if selected else 0.5
-        painter.drawRoundedRect(QRectF(box).adjusted(inset, inset, -inset, -inset), 6, 6)
+        self._pictures.frame(painter, box, edge, 2 if selected else 1)
         if card.kind is CardKind.LOADING:
             self._paint_loading(painter, box, card, model)
-            self.wanted.emit(card.reference)
+            self.wanted.emit(card.reference, card.fetched_at)
         else:
             self._paint_card(painter, box, card, told, model)
+            if card.fetched_at:
+                self.wanted.emit(card.reference, card.fetched_at)
         if option.state & QStyle.StateFlag.State_HasFocus and not selected:
             painters.paint_focus(painter, theme, box)
         painter.restore()
@@ -183,7 +180,7 @@ class CardDelegate(QStyledItemDelegate):
             chips = (ChipLook(tr("Does not fit the set"), Tone.NOTICE, "notice"), *chips)
         room = third.width() - (theme.metrics(Type.SMALL).horizontalAdvance(right) + theme.px(12) if right else 0)
         wide = room >= theme.px(150)
-        painters.paint_chips(painter, theme, QRect(third.topLeft(), QSize(room if wide else third.width(), 22)), chips)
+        self._pictures.chips(painter, QRect(third.topLeft(), QSize(room if wide else third.width(), 22)), chips)
         if wide:
             self._paint_right(painter, third, right)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from html import escape
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt
-from PySide6.QtGui import QHelpEvent, QWheelEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QListView, QTableView, QToolTip, QWidget
+from PySide6.QtGui import QHelpEvent, QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolTip, QWidget
 
 from kitstudio.services.catalog import KitCard
-from kitstudio.ui.catalog.cards import TABLE_PICTURE, CardColumn, CardModel, CardRole
+from kitstudio.ui.catalog.cards import TABLE_PICTURE, CardColumn, CardModel, CardRole, card_height
 from kitstudio.ui.catalog.drag_handle import start_drag
 from kitstudio.ui.tables import TintDelegate
 from kitstudio.ui.theme import Theme
-from kitstudio.ui.widgets.text import tr
+from kitstudio.ui.widgets.text import tr, visible
 
 _A_LITTLE = QPoint(20, 12)
 WIDTHS = (
@@ -26,20 +26,34 @@ WIDTHS = (
 )
 
 
-class CardList(QListView):
-    """The cards; a drag carries the reference and shows the Kit's picture and name."""
+class CardList(QTableView):
+    """The cards; a drag carries the reference and shows the Kit's picture and name.
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    A table of one column: unlike a list it asks the model for nothing but the rows it paints.
+    """
+
+    def __init__(self, theme: Theme, model: CardModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.theme = theme
-        self.setUniformItemSizes(True)
+        self.setProperty("cards", True)
+        self.setModel(model)
         self.setMouseTracking(True)
         self.setDragEnabled(True)
+        self.setShowGrid(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFrameShape(QListView.Shape.NoFrame)
-        theme.changed.connect(self.scheduleDelayedItemsLayout)
+        self.setFrameShape(QTableView.Shape.NoFrame)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(CardColumn.NAME, QHeaderView.ResizeMode.Stretch)
+        for column in list(CardColumn)[1:]:
+            self.setColumnHidden(column, True)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self._size()
+        theme.changed.connect(self._size)
 
     def startDrag(self, actions: Qt.DropAction) -> None:
         index = self.currentIndex()
@@ -48,10 +62,13 @@ class CardList(QListView):
         card: KitCard = index.data(CardRole.CARD)
         start_drag(self, self.theme, card, self.model().mimeData([index]))
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        """A notch of the wheel moves by two thirds of a card, whatever its height at this text size."""
-        self.verticalScrollBar().setSingleStep(self.theme.px(24))
-        super().wheelEvent(event)
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Home and End go to the first and the last card."""
+        rows = self.model().rowCount()
+        if rows and event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            self.selectRow(0 if event.key() == Qt.Key.Key_Home else rows - 1)
+            return
+        super().keyPressEvent(event)
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Tool tips are plain text, whatever a Kit writes."""
@@ -59,6 +76,12 @@ class CardList(QListView):
             show_plain_tip(self, event)
             return True
         return super().viewportEvent(event)
+
+    def _size(self) -> None:
+        """A notch of the wheel moves by a quarter of a card, whatever its height at this text size."""
+        self.verticalHeader().setMinimumSectionSize(card_height(self.theme))
+        self.verticalHeader().setDefaultSectionSize(card_height(self.theme))
+        self.verticalScrollBar().setSingleStep(self.theme.px(26))
 
 
 class Anchor:
@@ -79,7 +102,6 @@ class Anchor:
         row = self._model.row_of(self._repository) if self._repository else -1
         if self._at_top or row < 0:
             return
-        self._view.doItemsLayout()
         top = self._view.visualRect(self._model.index(row, 0)).top()
         bar.setValue(bar.value() + top - self._offset)
 
@@ -135,6 +157,11 @@ def show_plain_tip(view: QAbstractItemView, event: QHelpEvent) -> None:
     QToolTip.showText(event.globalPos(), plain_tip(str(text)), view)
 
 
+def visible_lines(text: str) -> str:
+    """Each line with what cannot be seen spelled out."""
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
 def plain_tip(text: str) -> str:
     """Text as a tool tip that cannot be taken for mark-up, and that wraps."""
-    return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>"
+    return f"<qt>{escape(visible_lines(text)).replace(chr(10), '<br>')}</qt>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, IntEnum
+from operator import is_
 
 from PySide6.QtCore import QAbstractTableModel, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt
 
@@ -12,11 +13,22 @@ from kitstudio.services.catalog import CardKind, KitCard, SourceInfo
 from kitstudio.ui.catalog.card_words import card_chips, card_name, kind_word, short_number, spoken, tool_tip
 from kitstudio.ui.catalog.pictures import KitPictures
 from kitstudio.ui.drag import REFERENCE_TYPE, reference_mime
+from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.text import tr, visible
 
 USABLE = (CardKind.WORKLOAD, CardKind.MIXIN)
 TABLE_PICTURE = 20
+
+
+CARD = 96
+GAP = 8
+
+
+def card_height(theme: Theme) -> int:
+    """A card with the gap above it, at this text size."""
+    lines = theme.line(Type.STRONG) + theme.line(Type.BODY) + max(theme.px(22), theme.line(Type.SMALL))
+    return max(theme.px(CARD), lines + theme.px(34)) + theme.px(GAP)
 
 
 class CardRole(int, Enum):
@@ -49,13 +61,14 @@ class CardModel(QAbstractTableModel):
         self._sources: dict[str, SourceInfo] = {}
         self._reason: Callable[[KitCard], str | None] = lambda _: None
         self.pictures = pictures or KitPictures(theme, parent=self)
-        self.wanted: Callable[[str], None] = lambda _: None
+        self.wanted: Callable[[KitCard], None] = lambda _: None
 
     def show_cards(self, cards: Sequence[KitCard]) -> None:
         fresh = tuple(cards)
-        if fresh == self._cards and all(new is old for new, old in zip(fresh, self._cards, strict=True)):
+        alike = len(fresh) == len(self._cards)
+        if alike and all(map(is_, fresh, self._cards)):
             return
-        same = len(fresh) == len(self._cards) and all(
+        same = alike and all(
             new is old or (new.repository == old.repository and new.source == old.source)
             for new, old in zip(fresh, self._cards, strict=True)
         )
@@ -123,8 +136,8 @@ class CardModel(QAbstractTableModel):
             return card
         column = CardColumn(index.column())
         if role == Qt.ItemDataRole.DisplayRole:
-            if column is CardColumn.KIND and card.kind is CardKind.LOADING:
-                self.wanted(card.reference)
+            if column is CardColumn.KIND and (card.kind is CardKind.LOADING or card.fetched_at):
+                self.wanted(card)
             return _cell(card, column)
         if role == Qt.ItemDataRole.DecorationRole:
             return self._decoration(card, column)

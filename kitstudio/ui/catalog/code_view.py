@@ -40,7 +40,7 @@ class CodeView(QWidget):
         super().__init__()
         self.theme = theme
         self._shown = ""
-        self._find = SearchField(theme, tr("Find in this text"), tr("Find in {title}").format(title=title))
+        self._find = SearchField(theme, tr("Find"), tr("Find in {title}").format(title=title))
         self._find.setObjectName(f"{name}-find")
         self._find.setProperty("small", True)
         self._find.textChanged.connect(lambda _: self._search())
@@ -128,9 +128,11 @@ class CodeView(QWidget):
             self._view.find(words, flags)
 
 
-def lexer_for(path: str) -> Lexer:
-    """The lexer for a file a Kit brings along, by its name."""
+def lexer_for(path: str, text: str = "") -> Lexer:
+    """The lexer for a file a Kit brings along, by its name; a YAML file may well be JSON inside."""
     name = path.rpartition("/")[2].lower()
+    if name.endswith((".yaml", ".yml")) and text.lstrip()[:1] == "{":
+        return JsonLexer()
     if name.endswith((".yaml", ".yml")):
         return YamlLexer()
     if name.endswith(".json"):

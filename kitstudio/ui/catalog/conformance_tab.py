@@ -145,6 +145,7 @@ class ConformanceTab(QWidget):
             platforms = ", ".join(visible(name) for name in group.platforms if name)
             pane.heading(platforms or tr("This artifact"), counted(len(group.checks), "check", "checks"))
             pane.add(ChipRow(theme, looks))
+            pane.body.addSpacing(theme.px(6))
             order = list(LOOKS)
             for check in sorted(group.checks, key=lambda check: order.index(check.verdict)):
                 pane.add(_check_row(theme, check))
@@ -192,10 +193,10 @@ def _check_row(theme: Theme, check: Check) -> QWidget:
 def _word(verdict: Verdict) -> str:
     return tr(
         {
-            Verdict.FAIL: "Fails",
-            Verdict.WARN: "Falls short",
+            Verdict.FAIL: "Failed",
+            Verdict.WARN: "Fell short",
             Verdict.SKIP: "Not judged",
-            Verdict.PASS: "Passes",
+            Verdict.PASS: "Passed",
         }[verdict]
     )
 

@@ -171,7 +171,7 @@ class KitPage(QWidget):
             "versions": self._versions_tab,
             "recipe": self._recipe,
             "descriptor": self._descriptor,
-            "manifest": ManifestTab(theme),
+            "manifest": ManifestTab(theme, self._catalog.attached),
             "conformance": self._conformance,
         }
         for part in self._parts.values():

@@ -38,7 +38,8 @@ class ListArea(QWidget):
     opened = Signal(object)
     acted = Signal(str, str)
     add_wanted = Signal(str)
-    wanted = Signal(str)
+    wanted = Signal(str, float)
+    """(reference, when it was fetched, if it is shown from what was kept)"""
     sorted_by = Signal(str)
     banner_acted = Signal(str)
     state_acted = Signal(str)
@@ -48,9 +49,8 @@ class ListArea(QWidget):
         self.theme = theme
         self.sort = "match"
         self.model = CardModel(theme, self, pictures)
-        self.model.wanted = self.wanted.emit
-        self.cards = CardList(theme)
-        self.cards.setModel(self.model)
+        self.model.wanted = lambda card: self.wanted.emit(card.reference, card.fetched_at)
+        self.cards = CardList(theme, self.model)
         delegate = CardDelegate(theme, self.cards)
         delegate.wanted.connect(self.wanted)
         delegate.acted.connect(self.acted)
@@ -81,7 +81,13 @@ class ListArea(QWidget):
         self.banner = Banner(theme, Tone.NOTICE)
         self.banner.acted.connect(self.banner_acted)
         self._note_words: QLabel = text_label("", Type.SMALL, "secondary", wrap=True)
-        self._note = holder(row(Icon(theme, "info", 14), self._note_words, spacing=8, margins=(16, 8, 16, 0)))
+        self._note_icon = Icon(theme, "info", 14)
+        self._find = button(theme, "", "search", "link", name="find-at-hub")
+        self._find.clicked.connect(lambda: self.state_acted.emit("find"))
+        words = row(self._note_icon, spacing=8, margins=(16, 8, 16, 0))
+        words.addWidget(self._note_words, 1)
+        words.addWidget(self._find)
+        self._note = holder(words)
         self._note.hide()
         self.state = StateView(theme, "catalog", "", "")
         self.state.acted.connect(self.state_acted)
@@ -118,7 +124,17 @@ class ListArea(QWidget):
     def tell_note(self, text: str) -> None:
         """What the list leaves out; empty: nothing."""
         self._note_words.setText(visible(text))
+        self._note_icon.setVisible(bool(text))
         self._note.setVisible(bool(text))
+
+    def offer_find(self, label: str, words: str) -> None:
+        """Offer to ask the source's own search for these words; empty: not here."""
+        self._find.setVisible(bool(words))
+        if words:
+            text = label.format(words=visible(words if len(words) <= 24 else f"{words[:23]}…"))
+            self._find.setText(text.replace("&", "&&"))
+            self._find.setAccessibleName(text)
+            self._note.show()
 
     def show_content(self) -> None:
         """The cards or the table, not a state."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 from kitstudio.services.catalog import CardKind, KitCard
 from kitstudio.services.catalog_search import Folded, fold, score_of
@@ -16,6 +17,7 @@ from kitstudio.ui.catalog.facets import WORKS, by_section, facet_keys, source_ke
 AT_ONCE = 250
 """Cards whose words and facets are worked out in one go: well under one frame."""
 _ONE = ord("1")
+_FLAGS = bytes.maketrans(b"01", b"\x00\x01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,11 @@ class Listing:
         self._free: list[int] = []
         self._cards: list[KitCard] = []
         self._folded: list[Folded | None] = []
+        self._alls: list[str] = []
+        """Everything that can be found of a card, by slot; nothing while it is pending."""
+        self._heads: list[str] = []
+        """Its names, by slot, each between line ends."""
+        self._publishers: list[str] = []
         self._keys: list[frozenset[str]] = []
         self._names: list[tuple[str, str]] = []
         self._masks: dict[str, int] = {}
@@ -56,6 +63,11 @@ class Listing:
     def pending(self) -> bool:
         """Whether cards wait for ``advance``."""
         return bool(self._pending)
+
+    @property
+    def size(self) -> int:
+        """Cards taken."""
+        return len(self._taken)
 
     def take(self, cards: Sequence[KitCard]) -> bool:
         """Take over the catalog's cards; False where none of them changed."""
@@ -123,39 +135,53 @@ class Listing:
     # keeping
 
     def _rebuild(self, fresh: tuple[KitCard, ...]) -> None:
-        kept = {_key(card) for card in fresh}
-        for key in [key for key in self._of if key not in kept]:
-            self._drop(self._of.pop(key))
-        self._slots = []
-        for card in fresh:
-            slot = self._of.get(_key(card))
-            if slot is None:
-                slot = self._of[_key(card)] = self._new(card)
-            elif self._cards[slot] is not card:
-                self._replace(slot, card)
-            self._slots.append(slot)
+        """Cards came or went: those that stay keep their slots."""
+        keys = [(card.source, card.repository) for card in fresh]
+        self._drop(self._of.keys() - set(keys))
+        of, cards = self._of, self._cards
+        for key, card in zip(keys, fresh, strict=True):
+            slot = of.get(key)
+            if slot is not None and cards[slot] is not card:
+                cards[slot], self._names[slot] = card, _name(card)
+                self._pending.append(slot)
+        self._add([(key, card) for key, card in zip(keys, fresh, strict=True) if key not in of])
+        self._slots = list(map(of.__getitem__, keys))
         self._taken = fresh
-        self._alive = self._mask(list(self._of.values()))
+        self._alive = self._mask(self._slots)
         self._sort()
         if self._reasons is not None:
             self.use_reasons(self._reasons)
 
-    def _new(self, card: KitCard) -> int:
-        if self._free:
-            slot = self._free.pop()
-        else:
-            slot = len(self._cards)
-            self._cards.append(card)
-            self._folded.append(None)
-            self._keys.append(frozenset())
-            self._names.append(_name(card))
-        self._cards[slot], self._folded[slot], self._names[slot] = card, None, _name(card)
-        self._pending.append(slot)
-        return slot
+    def _add(self, new: list[tuple[tuple[str, str], KitCard]]) -> None:
+        """Slots for cards never seen: those that are free, then fresh ones, all at once."""
+        while new and self._free:
+            key, card = new.pop()
+            slot = self._of[key] = self._free.pop()
+            self._cards[slot], self._folded[slot], self._names[slot], self._alls[slot] = card, None, _name(card), ""
+            self._pending.append(slot)
+        first, count = len(self._cards), len(new)
+        slots = range(first, first + count)
+        self._of.update(zip((key for key, _ in new), slots, strict=True))
+        self._cards += [card for _, card in new]
+        self._names += [_name(card) for _, card in new]
+        self._folded += [None] * count
+        self._alls += [""] * count
+        self._heads += [""] * count
+        self._publishers += [""] * count
+        self._keys += [frozenset()] * count
+        self._pending += slots
 
-    def _drop(self, slot: int) -> None:
-        self._unmark(slot)
-        self._free.append(slot)
+    def _drop(self, gone: set[tuple[str, str]]) -> None:
+        if not gone:
+            return
+        slots = [self._of.pop(key) for key in gone]
+        left = ~self._mask(slots)
+        masks = {key: mask & left for key, mask in self._masks.items()}
+        self._masks = {key: mask for key, mask in masks.items() if mask}
+        for slot in slots:
+            self._keys[slot], self._alls[slot] = frozenset(), ""
+        self._free += slots
+        self._alive &= left
 
     def _replace(self, slot: int, card: KitCard) -> None:
         """A card that changed: few at a time, so it is worked out at once."""
@@ -165,7 +191,9 @@ class Listing:
     def _work_out(self, slot: int) -> None:
         self._unmark(slot)
         card = self._cards[slot]
-        self._folded[slot] = fold(card)
+        known = self._folded[slot] = fold(card)
+        self._alls[slot], self._heads[slot] = known.all, f"\n{known.name}\n{known.segment}\n"
+        self._publishers[slot] = known.publisher
         keys = self._keys[slot] = facet_keys(card)
         bit = 1 << slot
         for key in keys:
@@ -193,40 +221,42 @@ class Listing:
             return self._found
         narrower = self._found is not None and _extends(words, self._words)
         slots = self._found if narrower and self._found is not None else self._order
-        folded = self._folded
+        alls = self._alls
         for word in words:
-            slots = [slot for slot in slots if (known := folded[slot]) is not None and word in known.all]
+            slots = [slot for slot in slots if word in alls[slot]]
         self._words, self._found = words, slots
         return slots
 
     def _ranked(self, slots: list[int]) -> list[int]:
-        words = self._words
-        tiers: dict[int, list[int]] = {}
+        """Best first, by name among equals, as ``services.catalog_search`` scores."""
+        words, folded = self._words, self._folded
         if len(words) == 1:
-            word = words[0]
-            for slot in slots:
-                known = self._folded[slot]
-                assert known is not None
-                name, segment = known.name, known.segment
-                if word in name or word in segment:
-                    exact = word in (name, segment)
-                    score = 100 if exact else 60 if name.startswith(word) or segment.startswith(word) else 40
-                else:
-                    score = 20 if word in known.publisher else 10
-                tiers.setdefault(score, []).append(slot)
-        else:
-            for slot in slots:
-                known = self._folded[slot]
-                assert known is not None
-                tiers.setdefault(score_of(words, known), []).append(slot)
+            return self._ranked_by(words[0], slots)
+        tiers: dict[int, list[int]] = {}
+        for slot in slots:
+            known = folded[slot]
+            assert known is not None
+            tiers.setdefault(score_of(words, known), []).append(slot)
         return [slot for score in sorted(tiers, reverse=True) for slot in tiers[score]]
 
+    def _ranked_by(self, word: str, slots: list[int]) -> list[int]:
+        """The order of ``score_of`` for one word, in few passes: it is what is typed while the list is longest."""
+        heads, publishers = self._heads, self._publishers
+        start = f"\n{word}"
+        named = [slot for slot in slots if word in heads[slot]]
+        begins = [slot for slot in named if start in heads[slot]]
+        exact = [slot for slot in begins if f"{start}\n" in heads[slot]]
+        rest = _without(slots, named)
+        published = [slot for slot in rest if word in publishers[slot]]
+        tiers = (exact, _without(begins, exact), _without(named, begins), published, _without(rest, published))
+        return [slot for tier in tiers for slot in tier]
+
     def _picked(self, slots: list[int], mask: int) -> tuple[KitCard, ...]:
-        cards = self._cards
+        cards = map(self._cards.__getitem__, slots)
         if mask == self._alive:
-            return tuple(cards[slot] for slot in slots)
-        flags = format(mask, "b").zfill(len(cards))[::-1].encode()
-        return tuple(cards[slot] for slot in slots if flags[slot] == _ONE)
+            return tuple(cards)
+        flags = format(mask, "b").zfill(len(self._cards))[::-1].encode().translate(_FLAGS)
+        return tuple(compress(cards, map(flags.__getitem__, slots)))
 
     def _mask(self, slots: Sequence[int]) -> int:
         if not self._cards or not slots:
@@ -248,3 +278,13 @@ def _name(card: KitCard) -> tuple[str, str]:
 def _extends(words: list[str], before: list[str]) -> bool:
     """Whether what holds ``words`` holds ``before``, too: the same words, longer or more of them."""
     return len(words) >= len(before) and all(old in new for old, new in zip(before, words, strict=False))
+
+
+def _without(slots: list[int], others: list[int]) -> list[int]:
+    """``slots`` without ``others``, in order."""
+    if not others:
+        return slots
+    if len(others) == len(slots):
+        return []
+    left_out = set(others)
+    return [slot for slot in slots if slot not in left_out]

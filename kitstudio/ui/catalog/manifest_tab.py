@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
 
+from kitstudio.models.errors import KitStudioError
 from kitstudio.registry.attached import Attachment
-from kitstudio.services.catalog import KitDetails
+from kitstudio.services.catalog import CardKind, KitDetails
 from kitstudio.ui.catalog.kit_tabs import ScrollPane, note_line
 from kitstudio.ui.fonts import Type
-from kitstudio.ui.theme import Token
+from kitstudio.ui.tasks import Tasks
+from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets import Elided, ExactEntry, Icon, row, text_label
 from kitstudio.ui.widgets.text import counted, number, size_text, tr, visible
 
@@ -20,9 +23,40 @@ MANY = 100
 
 
 class ManifestTab(ScrollPane):
-    """What the registry holds, before anything is read into it."""
+    """What the registry holds, before anything is read into it. ``fetch`` asks the registry what is attached: one
+    request, when this tab is looked at."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        fetch: Callable[[str], Awaitable[Sequence[Attachment]]] | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(theme, parent)
+        self._fetch = fetch
+        self._details: KitDetails | None = None
+        self._tasks = Tasks(self, self._failed)
 
     def show_details(self, details: KitDetails) -> None:
+        self._details = details
+        asking = self._fetch is not None and details.card.kind is not CardKind.ERROR
+        self._draw(details, details.attachments, tr("Asking the registry…") if asking else "")
+        if asking:
+            self._tasks.start(self._work(details), "attached")
+
+    async def _work(self, details: KitDetails) -> None:
+        assert self._fetch is not None
+        found = await self._fetch(details.card.reference)
+        if self._details is details:
+            self._draw(details, merged(details.attachments, found), "")
+
+    def _failed(self, error: KitStudioError) -> None:
+        if self._details is not None:
+            what = tr("The registry could not be asked for more: {what}").format(what=visible(error.what))
+            self._draw(self._details, self._details.attachments, what)
+
+    def _draw(self, details: KitDetails, attachments: Sequence[Attachment], note: str) -> None:
+        place = self.verticalScrollBar().value()
         self.clear()
         artifact = details.artifact
         top = artifact.index or artifact.manifest
@@ -35,7 +69,7 @@ class ManifestTab(ScrollPane):
             self.add(text_label(visible(str(platform)), Type.MONO))
         if not artifact.platforms:
             self.add(text_label(tr("Not stated."), Type.BODY, "secondary"))
-        self._attached(details.attachments)
+        self._attached(attachments, note)
         layers = artifact.manifest.layers
         total = size_text(sum(layer.size for layer in layers))
         self.heading(tr("Layers"), f"{counted(len(layers), 'layer', 'layers')}, {total}")
@@ -46,11 +80,14 @@ class ManifestTab(ScrollPane):
         self._more(len(layers))
         self._annotations(top.annotations.items())
         self.end()
+        self.verticalScrollBar().setValue(place)
 
-    def _attached(self, attachments: Sequence[Attachment]) -> None:
+    def _attached(self, attachments: Sequence[Attachment], note: str) -> None:
         """Signatures and attestations by their own type: that they are there, never that they hold."""
         self.heading(tr("Attached"), tr("present, not verified") if attachments else "")
-        if not attachments:
+        if note:
+            self.add(text_label(note, Type.BODY, "secondary", wrap=True))
+        elif not attachments:
             self.add(text_label(tr("Nothing is attached: no signature, no attestation."), Type.BODY, "secondary"))
         for attachment in attachments[:MANY]:
             words = visible(attachment.title)
@@ -79,3 +116,9 @@ class ManifestTab(ScrollPane):
             self.add(text_label(tr("None."), Type.BODY, "secondary"))
         for key, value in shown:
             self.add(text_label(visible(key), Type.SMALL, "secondary", wrap=True), ExactEntry(self.theme, value))
+
+
+def merged(known: Sequence[Attachment], found: Sequence[Attachment]) -> tuple[Attachment, ...]:
+    """What was known and what the registry lists, each once."""
+    seen = {(item.digest, item.tag) for item in known}
+    return (*known, *(item for item in found if (item.digest, item.tag) not in seen))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSplitter, QWidget
 from kitstudio.models.errors import KitStudioError
 from kitstudio.registry.source import SignInRequired
 from kitstudio.services.app import Studio
-from kitstudio.services.catalog import CardKind, KitCard, SourceInfo, SourceState
+from kitstudio.services.catalog import CardKind, KitCard, SourceInfo, SourceKind, SourceState
 from kitstudio.ui.catalog import states
 from kitstudio.ui.catalog.add_source import AddSourceDialog
 from kitstudio.ui.catalog.card_words import CardAction, registry_of
@@ -23,7 +23,7 @@ from kitstudio.ui.catalog.listing import Listing, Shown
 from kitstudio.ui.catalog.pictures import KitPictures, kit_icons
 from kitstudio.ui.catalog.sign_in_place import SignInPlace, ask_to_sign_in
 from kitstudio.ui.catalog.source_pane import SourceDeed, SourcePane
-from kitstudio.ui.catalog.source_words import lapsed
+from kitstudio.ui.catalog.source_words import lapsed, unopened
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.page import Page
 from kitstudio.ui.tasks import Tasks, fault
@@ -42,6 +42,8 @@ DRAWING = 40
 LOOKED_AT = 150
 """Milliseconds between asking for the manifests of visible cards."""
 ASKED_AT_ONCE = 24
+TAKEN_AT_ONCE = 2500
+"""New cards taken over in one go: a source that lists thousands at once does not hold the window."""
 
 
 class CatalogPage(Page):
@@ -57,7 +59,9 @@ class CatalogPage(Page):
         self._query = ""
         self._question: object = None
         self._wanted: list[str] = []
+        self._kept_asked: set[tuple[str, float]] = set()
         self._opened = False
+        self._stale = True
         self._removed = ""
         self.listing = Listing()
         self.pictures = KitPictures(theme, kit_icons(studio, self), self)
@@ -90,7 +94,9 @@ class CatalogPage(Page):
 
     async def opened(self) -> None:
         """List what needs no network; a network source waits until it is opened."""
+        await self.studio.catalog.start()
         self._opened = True
+        self._draw()
         await self.studio.catalog.refresh()
         self._draw()
 
@@ -98,6 +104,12 @@ class CatalogPage(Page):
         """Filter the list as the person types."""
         self._query = text
         self._typing.start()
+
+    def type_now(self, text: str) -> None:
+        """Filter the list without waiting for the next key."""
+        self._typing.stop()
+        self._query = text
+        self._draw()
 
     def open_first(self) -> None:
         """Open the best match."""
@@ -155,7 +167,7 @@ class CatalogPage(Page):
         sources.chosen.connect(self._source_chosen)
         sources.add_wanted.connect(self.add_source)
         sources.deed_wanted.connect(self._deed)
-        sources.ticked.connect(list_.tick)
+        sources.ticked.connect(self._tick)
         self.facets.changed.connect(self._draw)
         self.facets.why_wanted.connect(self._show_why)
         list_.opened.connect(self._open_card)
@@ -185,7 +197,14 @@ class CatalogPage(Page):
 
     # drawing
 
+    def _tick(self) -> None:
+        """A second of a countdown: the words that tell it, and nothing else."""
+        if not self._removed:
+            states.draw_banner(self.list.banner, self.sources.source())
+        self.list.tick()
+
     def _catalog_changed(self, _: None) -> None:
+        self._stale = True
         if not self._drawing.isActive():
             self._drawing.start()
 
@@ -193,7 +212,8 @@ class CatalogPage(Page):
         """Work out some more cards, a little each turn of the loop."""
         if self.listing.advance():
             self._working.start()
-        self._catalog_changed(None)
+        elif not self._drawing.isActive():
+            self._drawing.start()
 
     def _draw(self) -> None:
         catalog = self.studio.catalog
@@ -201,7 +221,13 @@ class CatalogPage(Page):
         self.pictures.trust(frozenset(source.id for source in sources if source.trusted))
         self.sources.show_sources(sources)
         source = self.sources.source()
-        self.listing.take(catalog.cards())
+        if self._stale:
+            cards = catalog.cards()
+            most = self.listing.size + TAKEN_AT_ONCE
+            self._stale = len(cards) > most
+            self.listing.take(cards[:most])
+            if self._stale and not self._drawing.isActive():
+                self._drawing.start()
         if self.listing.pending and not self._working.isActive():
             self._working.start()
         chosen = self._narrowed()
@@ -234,8 +260,11 @@ class CatalogPage(Page):
         self, sources: tuple[SourceInfo, ...], source: SourceInfo | None, shown: Shown, narrowed: bool
     ) -> None:
         """What stands above and in place of the cards."""
-        self.list.tell_note(source.note if source else "")
-        states.draw_banner(self.list.banner, source)
+        problem = self.studio.catalog.index_problem
+        self.list.tell_note(source.note if source else problem.what if problem else "")
+        self.list.offer_find(tr("Search Docker Hub for “{words}”"), self._findable(source))
+        if not self._removed:
+            states.draw_banner(self.list.banner, source)
         needs = source is not None and source.state is SourceState.SIGN_IN and bool(source.registry)
         if needs and source is not None:
             self.sign_in.show_for(source.registry, source.error)
@@ -247,6 +276,11 @@ class CatalogPage(Page):
         loading = not self._opened or self.listing.pending
         states.draw_state(self.list.state, sources, source, loading=loading, narrowed=narrowed)
         self.list.show_state()
+
+    def _findable(self, source: SourceInfo | None) -> str:
+        """The words Docker Hub's own search can be asked for: its lists are cut short."""
+        opened = source is not None and source.kind is SourceKind.HUB and not unopened(source)
+        return self._query.strip() if opened else ""
 
     def _tell_set(self, source: SourceInfo | None) -> None:
         left_out = 0
@@ -302,6 +336,7 @@ class CatalogPage(Page):
             self.navigator.edit_kit.emit(source)
 
     def _refresh(self, source: str = "") -> None:
+        self._kept_asked.clear()
         self._tasks.start(self.studio.catalog.refresh(source), f"refresh-{source}")
 
     async def _remove(self, source: SourceInfo) -> None:
@@ -315,6 +350,8 @@ class CatalogPage(Page):
         source = self.sources.source()
         if key in ("retry", "open"):
             self._refresh(source.id if source else "")
+        elif key == "find" and source is not None:
+            self._tasks.start(self.studio.catalog.find(source.id, self._query.strip()), "find")
         elif key == "add":
             self.add_source()
         elif key == "demo":
@@ -365,7 +402,12 @@ class CatalogPage(Page):
         self._arrange()
         self.list.view.setFocus()
 
-    def _want(self, reference: str) -> None:
+    def _want(self, reference: str, fetched_at: float = 0.0) -> None:
+        """A row is seen that is not known, or only from what was kept; the latter is asked for once."""
+        if fetched_at:
+            if (reference, fetched_at) in self._kept_asked:
+                return
+            self._kept_asked.add((reference, fetched_at))
         if reference not in self._wanted:
             self._wanted.append(reference)
         if not self._looking.isActive():

@@ -48,7 +48,9 @@ class KitPictures(QObject):
         """Icon or monogram, in a square of ``rect``."""
         icon = self.icon(card, rect.width())
         if icon is None or icon.isNull():
-            paint_monogram(painter, self._theme, rect, card.repository)
+            theme, device = self._theme, painter.device()
+            ratio = device.devicePixelRatioF() if device is not None else 1.0
+            painter.drawPixmap(rect.topLeft(), _monogram(theme, theme.dark, card.repository, rect.width(), ratio))
         else:
             paint_icon(painter, self._theme, rect, icon)
 

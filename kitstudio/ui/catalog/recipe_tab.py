@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
 
 from kitstudio.models.errors import KitStudioError
@@ -10,6 +10,7 @@ from kitstudio.registry.source import SignInRequired
 from kitstudio.registry.staged import StagedFile, StagedSources
 from kitstudio.services.app import Studio
 from kitstudio.services.catalog import KitDetails
+from kitstudio.ui.catalog.card_list import plain_tip
 from kitstudio.ui.catalog.code_view import CodeView, lexer_for
 from kitstudio.ui.catalog.sign_in_place import SignInPlace, host_in
 from kitstudio.ui.fonts import Type
@@ -83,7 +84,7 @@ class RecipeTab(QWidget):
         self._choice.clear()
         for file in self._files:
             self._choice.addItem(visible(file.path.rpartition("/")[2]), file.path)
-            self._choice.setItemData(self._choice.count() - 1, visible(file.path), 3)
+            self._choice.setItemData(self._choice.count() - 1, plain_tip(file.path), Qt.ItemDataRole.ToolTipRole)
         self._choice.setCurrentIndex(0)
         self._choice.blockSignals(False)
         self._choice.setEnabled(len(self._files) > 1)
@@ -112,7 +113,7 @@ class RecipeTab(QWidget):
             told = words.format(name=visible(file.path), size=size_text(len(file.data)))
             self._code.show_code(told, lexer_for(".txt"))
             return
-        self._code.show_code(file.text, lexer_for(file.path))
+        self._code.show_code(file.text, lexer_for(file.path, file.text[:200]))
 
     def _failed(self, error: KitStudioError) -> None:
         if isinstance(error, SignInRequired) and (host := host_in(self._reference)):

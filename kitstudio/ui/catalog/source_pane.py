@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QListView, QMenu, QScrollArea, QVBoxLayout, QWidge
 from kitstudio.services.catalog import SourceInfo, SourceKind
 from kitstudio.ui.catalog.card_list import show_plain_tip
 from kitstudio.ui.catalog.facet_pane import FacetPane
-from kitstudio.ui.catalog.source_words import host_of, unopened
+from kitstudio.ui.catalog.source_words import host_of, removable, unopened
 from kitstudio.ui.catalog.sources import SourceDelegate, SourceModel
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme
@@ -129,9 +129,10 @@ class SourcePane(QScrollArea):
                 found.append((SourceDeed.SIGN_OUT, tr("Sign out {name}").format(name=visible(source.account))))
         if source.kind is SourceKind.FOLDER:
             found.append((SourceDeed.EDIT, tr("Edit its descriptor")))
-        if source.kind is not SourceKind.DEMO:
+        if source.network:
             trust = SourceDeed.DISTRUST if source.trusted else SourceDeed.TRUST
             found.append((trust, tr("Fetch the icons of its Kits")))
+        if removable(source):
             found.append((SourceDeed.REMOVE, tr("Remove {name}").format(name=visible(source.title))))
         return tuple(found)
 
@@ -150,7 +151,7 @@ class SourcePane(QScrollArea):
         if event.matches(QKeySequence.StandardKey.Refresh) or event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.deed_wanted.emit(given, SourceDeed.REFRESH)
             return True
-        if event.matches(QKeySequence.StandardKey.Delete) and source and source.kind is not SourceKind.DEMO:
+        if event.matches(QKeySequence.StandardKey.Delete) and source and removable(source):
             self.deed_wanted.emit(given, SourceDeed.REMOVE)
             return True
         return False

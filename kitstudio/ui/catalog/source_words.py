@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from kitstudio.services.catalog import SourceInfo, SourceKind, SourceState
+from kitstudio.services.places import VERIFIED
 from kitstudio.ui.theme import Token
 from kitstudio.ui.widgets.text import counted, duration_text, moment_text, tr, visible
 
@@ -69,6 +70,11 @@ def state_line(source: SourceInfo, now: float | None = None) -> Line:
 def lapsed(source: SourceInfo) -> bool:
     """Whether a sign-in that once worked no longer does."""
     return source.state is SourceState.SIGN_IN and (bool(source.account) or bool(source.count))
+
+
+def removable(source: SourceInfo) -> bool:
+    """Whether it can be taken from the list: what comes with Kit Studio stays."""
+    return source.kind is not SourceKind.DEMO and source.id != VERIFIED
 
 
 def unopened(source: SourceInfo) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kitstudio.services.catalog import SourceInfo, SourceKind, SourceState
 from kitstudio.ui.catalog.source_words import host_of, seconds_left, unopened
 from kitstudio.ui.widgets import Banner, StateView
-from kitstudio.ui.widgets.text import moment_text, tr, visible
+from kitstudio.ui.widgets.text import duration_text, moment_text, tr, visible
 
 _ICONS = {SourceState.OFFLINE: "offline", SourceState.LIMITED: "clock", SourceState.SIGN_IN: "lock"}
 
@@ -28,6 +28,8 @@ def draw_banner(banner: Banner, source: SourceInfo | None) -> None:
     lead = {SourceState.OFFLINE: tr("Offline."), SourceState.LIMITED: tr("Limit reached.")}
     what = visible(source.error.what if source.error else source.detail)
     words = age if source.state is SourceState.OFFLINE else f"{what} {age}"
+    if left := seconds_left(source):
+        words = tr("{what} Again in {time}.").format(what=what, time=duration_text(left)) + f" {age}"
     action = None if seconds_left(source) else ("retry", tr("Try again"), "refresh")
     banner.tell(_ICONS.get(source.state, "critical"), lead.get(source.state, tr("Not readable.")), words, action)
 

@@ -15,10 +15,11 @@ from kitstudio.ui.catalog.comparison_view import show_comparison
 from kitstudio.ui.catalog.descriptor_diff import DescriptorDiff, aligned
 from kitstudio.ui.catalog.kit_tabs import ScrollPane, problem_box
 from kitstudio.ui.catalog.version_list import VersionList
+from kitstudio.ui.flow import Flow
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme
-from kitstudio.ui.widgets import SearchField, Segmented, Skeleton, column, icon_button, line, row, text_label
+from kitstudio.ui.widgets import SearchField, Segmented, Skeleton, column, holder, icon_button, line, row, text_label
 from kitstudio.ui.widgets.text import counted, number, tr, visible
 
 WIDE = 700
@@ -60,9 +61,16 @@ class VersionsTab(QWidget):
             tr("Compared by"),
         )
         self._form.chosen.connect(lambda _: self._show_form())
-        words = [text_label(label, Type.SMALL, "secondary") for label in (tr("From A"), tr("to B"))]
-        bar = row(words[0], self._from, swap, words[1], self._to, None, margins=(20, 10, 16, 6))
-        forms = row(self._form, None, margins=(20, 0, 16, 10))
+        bar = Flow(theme.px(10))
+        pair = row(
+            text_label(tr("From A"), Type.SMALL, "secondary"),
+            self._from,
+            swap,
+            text_label(tr("to B"), Type.SMALL, "secondary"),
+            self._to,
+        )
+        bar.addWidget(holder(pair))
+        bar.addWidget(self._form)
         self._pane = ScrollPane(theme)
         self._diff = DescriptorDiff(theme)
         self._stack = QStackedWidget()
@@ -74,7 +82,7 @@ class VersionsTab(QWidget):
         self._side.setLayout(left)
         self._side.hide()
         layout = row(self._side, line(vertical=True), spacing=0)
-        layout.addLayout(column(bar, forms, line(), self._stack, spacing=0), 1)
+        layout.addLayout(column(column(bar, margins=(20, 10, 16, 10)), line(), self._stack, spacing=0), 1)
         self.setLayout(layout)
 
     def show_details(self, details: KitDetails) -> None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.plan import Plan
 from kitstudio.models.review import Chip, Group, Weight
+from kitstudio.registry.attached import Attachment
 from kitstudio.registry.staged import StagedSources
 from kitstudio.services.artifact_checks import PlatformChecks
 from kitstudio.services.catalog import CardKind, KitCard, KitDetails, SourceInfo, SourceKind, SourceState
@@ -111,6 +112,8 @@ class Stock:
         self.pages: dict[str, KitDetails | KitStudioError] = {}
         self.recipes: dict[str, StagedSources | KitStudioError] = {}
         self.checks: tuple[PlatformChecks, ...] | KitStudioError = ()
+        self.attachments: tuple[Attachment, ...] = ()
+        self.index_problem: KitStudioError | None = None
         self._cards = cards
         count = len(cards)
         hub = SourceInfo("hub", "Docker Hub – Verified", SourceKind.HUB, SourceState.READY, count=count, opened=True)
@@ -174,6 +177,17 @@ class Stock:
     async def details(self, reference: str) -> KitDetails:
         self.asked.append(("details", reference))
         return _given(self.pages[reference])
+
+    async def start(self) -> None:
+        self.asked.append(("start", ""))
+
+    async def find(self, source: str, query: str) -> tuple[KitCard, ...]:
+        self.asked.append(("find", query))
+        return ()
+
+    async def attached(self, reference: str) -> tuple[Attachment, ...]:
+        self.asked.append(("attached", reference))
+        return self.attachments
 
     async def staged(self, reference: str) -> StagedSources:
         self.asked.append(("staged", reference))
