@@ -7,7 +7,7 @@ Every change yields a new immutable ``Composition`` and publishes it. Undo is go
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -17,13 +17,28 @@ from kitstudio.models.args import looks_secret
 from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Descriptor, ListedKit
 from kitstudio.models.errors import DescriptorError, KitStudioError
-from kitstudio.models.plan import Member, Plan, Problem, Remedy, RemedyKind
+from kitstudio.models.plan import Member, Plan, Problem, ProblemKind, Remedy, RemedyKind
 from kitstudio.registry.reference import Reference
 from kitstudio.services import set_edits
-from kitstudio.services.composition import EMPTY_SET, Composition, SetState, expanded_set, is_local
-from kitstudio.services.home import write_atomic
+from kitstudio.services.composition import (
+    EMPTY_SET,
+    Composition,
+    SetState,
+    build_inputs,
+    build_problems,
+    expanded_set,
+    is_local,
+)
+from kitstudio.services.handing_on import (
+    ExportForm,
+    digest_of,
+    exported_text,
+    refuse_difference,
+    write_export,
+)
 from kitstudio.services.members import failure, loading_member
 from kitstudio.services.set_documents import Decided, changed_text, read_set, write_set
+from kitstudio.services.shared_files import Comparison
 from kitstudio.services.topic import Topic
 
 __all__ = ["Composer", "Composition", "Ground", "SetState"]
@@ -40,6 +55,9 @@ class Ground(Protocol):
 
     async def member(self, reference: str, digest: str) -> Member:
         """Fetch one Kit; failures are in the member."""
+
+    async def clashes(self, members: Sequence[Member]) -> tuple[Problem, ...]:
+        """Files that two of these Kits ship, from layers that are here already."""
 
     def judge(self, descriptor: Descriptor, members: tuple[Member, ...], state: SetState) -> Plan:
         """Everything that follows from the set and what is known of its members."""
@@ -59,6 +77,7 @@ class Composer:
         self._failed: dict[str, Problem] = {}
         self._pending: dict[str, Member] = {}
         self._prune: set[str] = set()
+        self._comparison = Comparison(ground.clashes, lambda: self._take(self._value))
         self._saved = EMPTY_SET
         self._value = Composition(SetState(EMPTY_SET))
         self._value = self._judged(self._value)
@@ -67,6 +86,10 @@ class Composer:
     def value(self) -> Composition:
         """The composition as it is now."""
         return self._value
+
+    def compare_files(self) -> None:
+        """From now on, look behind for files that two Kits ship, in layers that are here already."""
+        self._comparison.begin()
 
     def new(self) -> Composition:
         """Start an empty set."""
@@ -132,36 +155,29 @@ class Composer:
         """What the file held when it was last read or written."""
         return self._saved
 
-    async def export(self, path: Path, *, pin: bool = False, display_name: str = "", version: str = "") -> Path:
-        """Write a ``kind: set`` file, re-read it and compare members; refuses ``local.invalid`` members by name."""
-        text = self.exported(pin=pin, display_name=display_name, version=version)
-        await asyncio.to_thread(write_atomic, path.absolute(), text.encode(), mode=0o644)
-        found = decode(await asyncio.to_thread(read_set, path), name=str(path)).descriptor
-        if found.kits != decode(text).descriptor.kits:
-            raise KitStudioError("The file reads back differently from what was written.", where=str(path))
-        return path
+    async def export(
+        self,
+        path: Path,
+        *,
+        pin: bool = False,
+        form: ExportForm | None = None,
+        display_name: str = "",
+        version: str = "",
+    ) -> Path:
+        """Write a ``kind: set`` file, read it again and compare; refuses ``local.invalid`` members by name.
 
-    def exported(self, *, pin: bool = False, display_name: str = "", version: str = "") -> str:
-        """The text ``export`` writes."""
-        descriptor = self._value.descriptor
-        if descriptor is None:
-            raise DescriptorError(self._value.text_error, where=self._value.name, remedy="Correct the set first.")
-        for kit in descriptor.kits:
-            if is_local(kit.ref):
-                raise KitStudioError(
-                    f"{kit.ref} exists on this machine only; a set must be resolvable from its references (§3.4).",
-                    where=kit.ref,
-                    remedy="Publish that Kit to a registry and use its reference, or leave it out.",
-                )
-        text = self._value.state.text
-        if display_name:
-            text = set_file.set_field(text, "displayName", display_name)
-        if version:
-            text = set_file.set_field(text, "version", version)
-        if pin:
-            for kit in descriptor.kits:
-                text = set_file.replace_kit(text, kit.ref, kit.ref, self._pin(kit))
-        return text
+        Refused as well is a form in which the set would not be the same: another order, another surface.
+        """
+        text = self.exported(pin=pin, form=form, display_name=display_name, version=version)
+        refuse_difference(self._value, decode(text).descriptor, self._ground.judge)
+        return await write_export(path, text)
+
+    def exported(
+        self, *, pin: bool = False, form: ExportForm | None = None, display_name: str = "", version: str = ""
+    ) -> str:
+        """The text ``export`` writes. ``pin``: with tags and digests."""
+        chosen = form or (ExportForm.BOTH if pin else ExportForm.STATED)
+        return exported_text(self._value, form=chosen, display_name=display_name, version=version)
 
     def apply(self, state: SetState) -> Composition:
         """Take over an earlier or edited state (undo, redo, text edit)."""
@@ -203,7 +219,7 @@ class Composer:
     def pin(self, *references: str) -> Composition:
         """State the digests these Kits have now; raises where one is not known yet."""
         stated = {kit.ref: kit for kit in self._stated()}
-        digests = {ref: self._pin(stated[ref]) for ref in references if ref in stated}
+        digests = {ref: digest_of(self._value.plan, stated[ref]) for ref in references if ref in stated}
         return self.apply(set_edits.pinned(self._value.state, digests))
 
     def unpin(self, *references: str) -> Composition:
@@ -292,7 +308,7 @@ class Composer:
 
     async def close(self) -> None:
         """End the fetches."""
-        tasks = tuple(self._tasks.values())
+        tasks = (*self._tasks.values(), *self._comparison.end())
         self._forget()
         if tasks:
             await asyncio.wait(tasks, timeout=3.0)
@@ -322,12 +338,19 @@ class Composer:
         dirty = state.text != self._saved
         try:
             document = decode(state.text, name=f"{composition.name}.yaml")
+            own = build_inputs(document, state)
+            if any(each.error for each in own):
+                plan = Plan(inputs=own, problems=build_problems(own))
+                error = str(DescriptorError(plan.problems[0].message, where=f"{composition.name}.yaml"))
+                return replace(composition, dirty=dirty, descriptor=document.descriptor, text_error=error, plan=plan)
             expanded = expanded_set(document, state)
         except DescriptorError as error:
             return replace(composition, dirty=dirty, descriptor=None, text_error=str(error), plan=Plan())
         members = tuple(self._member(kit) for kit in expanded.kits)
         plan = self._ground.judge(expanded, (*members, *self._pending.values()), state)
-        plan = replace(plan, problems=(*plan.problems, *self._failed.values()))
+        problems = [p for p in plan.problems if not (self._failed and p.kind is ProblemKind.EMPTY_SET)]
+        problems += [*self._failed.values(), *self._comparison.of(members)]
+        plan = replace(plan, problems=tuple(problems), inputs=(*own, *plan.inputs))
         return replace(composition, dirty=dirty, descriptor=document.descriptor, text_error="", plan=plan)
 
     def _member(self, kit: ListedKit) -> Member:
@@ -372,14 +395,6 @@ class Composer:
             if (known.kit, known.name) == (kit, name):
                 return known.secret
         return looks_secret(name, "")
-
-    def _pin(self, kit: ListedKit) -> str:
-        digest = kit.digest or next((m.digest for m in self._value.plan.members if m.reference == kit.ref), "")
-        if not digest:
-            raise KitStudioError(
-                "The digest is not known yet.", where=kit.ref, remedy="Wait until the Kit has been fetched."
-            )
-        return digest
 
     def _start(self, key: object, work: Coroutine[object, object, None]) -> None:
         """Run a fetch behind; a fault of ours in it is told like a failed fetch, and settles."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kitstudio.models import set_file
-from kitstudio.models.args import resolve_args
+from kitstudio.models import set_file, words
+from kitstudio.models.args import check_value, looks_secret, resolve_args
 from kitstudio.models.descriptor import Descriptor, Kind
 from kitstudio.models.document import Document
+from kitstudio.models.errors import DescriptorError
 from kitstudio.models.expansion import expand_build
-from kitstudio.models.plan import Plan
+from kitstudio.models.plan import Input, Plan, Problem, ProblemKind, Remedy, RemedyKind
 from kitstudio.registry.reference import LOCAL
 
 EMPTY_SET = set_file.render(Descriptor("3", kind=Kind.SET))
@@ -67,6 +68,48 @@ def expanded_set(document: Document, state: SetState) -> Descriptor:
         return document.descriptor
     given = {name: value for name, value in state.set_args.items() if name in declared}
     return expand_build(document, resolve_args(declared, given))
+
+
+def build_inputs(document: Document, state: SetState) -> tuple[Input, ...]:
+    """The set's own build-phase args: answered before its Kits can be looked up.
+
+    What is published holds their values, so none may be a secret.
+    """
+    found = []
+    for name, arg in sorted(document.descriptor.args.items()):
+        if not arg.is_build:
+            continue
+        value = state.set_args.get(name)
+        error = ""
+        if looks_secret(name, arg.description):
+            error = "A secret cannot be answered when a set is built: what is published would hold it."
+        elif value is None and arg.default is None and arg.required:
+            error = "A value is needed."
+        elif value is not None:
+            try:
+                check_value(name, arg, value)
+            except DescriptorError as fault:
+                error = f"{fault.what} {fault.remedy}".strip()
+        found.append(Input("", name, arg, value, error))
+    return tuple(found)
+
+
+def build_problems(inputs: Iterable[Input]) -> tuple[Problem, ...]:
+    """What is wrong with build-phase args."""
+    return tuple(
+        Problem(
+            ProblemKind.ARG,
+            (),
+            each.name,
+            f"The set needs a value for {words.quoted(each.name)} before its Kits can be looked up."
+            if each.value is None
+            else f"The set does not accept the value of {words.quoted(each.name)}.",
+            each.error if each.value is not None else words.claim(each.arg.description),
+            (Remedy(RemedyKind.SET_ARG, f"Fill in {each.name}", arg=each.name),),
+        )
+        for each in inputs
+        if each.error
+    )
 
 
 def is_set(descriptor: Descriptor) -> bool:

@@ -11,11 +11,13 @@ from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Descriptor, Kind, ListedKit
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import Lock, LockedKit
-from kitstudio.models.plan import Member, Offer, Plan, plan_set
+from kitstudio.models.plan import Member, Offer, Plan, Problem, plan_set
+from kitstudio.registry.blob_store import BlobStore
 from kitstudio.registry.reference import Reference, parse_location
 from kitstudio.services.composition import JudgedPlan, SetState, expanded_set
 from kitstudio.services.members import fetch_member
 from kitstudio.services.places import Places
+from kitstudio.services.shared_files import file_clashes
 
 
 class Judgement:
@@ -51,6 +53,10 @@ class Judgement:
     async def member(self, reference: str, digest: str) -> Member:
         """Fetch one Kit; failures are in the member."""
         return await fetch_member(self._places, reference, digest)
+
+    async def clashes(self, members: Sequence[Member]) -> tuple[Problem, ...]:
+        """Files that two of these Kits ship, from layers that are here already."""
+        return await file_clashes(self._places, BlobStore(self._places.blobs), members)
 
     def judge(self, descriptor: Descriptor, members: tuple[Member, ...], state: SetState) -> JudgedPlan:
         """Everything that follows from the set and what is known of its members."""

@@ -93,6 +93,11 @@ class Places:
         self.local = Place("local", "", "On this machine", SourceKind.LAYOUT, LayoutSource(home.blobs), LOCAL)
         self._settings.changed.subscribe(self._settings_changed)
 
+    @property
+    def blobs(self) -> Path:
+        """Where verified content is kept."""
+        return self._home.blobs
+
     def demo(self) -> Place:
         """The embedded demo catalog."""
         if self._demo is None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QGraphicsScene, QMenu, QPushButton, QWidget
 
 from kitstudio.services.app import Studio
+from kitstudio.services.handing_on import ExportForm
 from kitstudio.services.home import write_atomic
 from kitstudio.ui.composer.graph.export import rendered
 from kitstudio.ui.tasks import Tasks
@@ -28,22 +29,29 @@ class Exporting(QObject):
     def fill_menu(self, tool: QPushButton) -> None:
         """The ways a set is handed on."""
         menu = QMenu(tool)
-        for name, words, pin in (("plain", tr("As it is"), False), ("pinned", tr("With digests"), True)):
+        menu.setToolTipsVisible(True)
+        for name, form, words, about in (
+            ("plain", ExportForm.STATED, tr("As it is"), tr("Word for word, comments and all")),
+            ("tags", ExportForm.TAGS, tr("With tags"), tr("Follows what the publishers put under their tags")),
+            ("digests", ExportForm.DIGESTS, tr("With digests"), tr("Exactly these builds, their tags left out")),
+            ("pinned", ExportForm.BOTH, tr("With tags and digests"), tr("Exactly these builds, readable")),
+        ):
             action = menu.addAction(words)
+            action.setToolTip(about)
             action.setObjectName(f"export-{name}")
-            action.triggered.connect(lambda _=False, pin=pin: self.ask(pin=pin))
+            action.triggered.connect(lambda _=False, form=form: self.ask(form))
         tool.setMenu(menu)
 
-    def ask(self, *, pin: bool) -> None:
+    def ask(self, form: ExportForm) -> None:
         """Ask where, and write there."""
         name = f"{self._studio.composer.value.name}-export.yaml"
         chosen, _ = QFileDialog.getSaveFileName(self._owner, tr("Export the set"), name, tr("Sets") + " (*.yaml)")
         if chosen:
-            self.export(Path(chosen), pin=pin)
+            self.export(Path(chosen), form)
 
-    def export(self, path: Path, *, pin: bool = False) -> None:
+    def export(self, path: Path, form: ExportForm = ExportForm.STATED) -> None:
         """Write a ``kind: set`` file for others."""
-        self._tasks.start(self._export(path, pin=pin), "file")
+        self._tasks.start(self._export(path, form), "file")
 
     def ask_picture(self, scene: QGraphicsScene, suffix: str) -> None:
         """Ask where the graph goes as a picture."""
@@ -58,8 +66,8 @@ class Exporting(QObject):
         """Write the graph as a picture."""
         self._tasks.start(self._save_picture(scene, path), "picture")
 
-    async def _export(self, path: Path, *, pin: bool) -> None:
-        written = await self._studio.composer.export(path, pin=pin)
+    async def _export(self, path: Path, form: ExportForm) -> None:
+        written = await self._studio.composer.export(path, form=form)
         self.told.emit("export", tr("Exported."), visible(str(written)))
 
     async def _save_picture(self, scene: QGraphicsScene, path: Path) -> None:

@@ -18,6 +18,7 @@ from kitstudio.models.plan import Remedy, RemedyKind
 from kitstudio.runtime.backend import LaunchOptions
 from kitstudio.services.app import Studio
 from kitstudio.services.composition import Composition
+from kitstudio.services.handing_on import ExportForm
 from kitstudio.services.set_documents import Draft
 from kitstudio.ui.composer.columns import InputsColumn, PermissionsColumn, StackColumn
 from kitstudio.ui.composer.drop import DropTarget
@@ -27,6 +28,7 @@ from kitstudio.ui.composer.files import SetFiles, recovered_words
 from kitstudio.ui.composer.graph.pane import GraphPane
 from kitstudio.ui.composer.launching import Launching
 from kitstudio.ui.composer.menus import KitActions, kit_menu, version_menu
+from kitstudio.ui.composer.publishing import PublishFlow
 from kitstudio.ui.composer.toolbar import Toolbar
 from kitstudio.ui.drag import references_of, set_text_of
 from kitstudio.ui.ending import end_with_window
@@ -54,6 +56,7 @@ class ComposerPage(Page):
         self.files = SetFiles(studio, theme, self.edits, self._tasks, self)
         self.launching = Launching(studio, theme, navigator, self._tasks, self)
         self.exporting = Exporting(studio, theme, self._tasks, self)
+        self.publishing = PublishFlow(studio, theme, self._tasks, self)
         self.bar = Toolbar(theme)
         self.reference = self.bar.reference
         self.launch_button, self.export_button = self.bar.launch, self.bar.export
@@ -91,6 +94,7 @@ class ComposerPage(Page):
         layout.addWidget(self._views, 1)
         self.drops = DropTarget(theme, self, self.stack, self.edits, studio, self._add_file)
         self.veil = self.drops.veil
+        studio.composer.compare_files()
         self._connect()
         self._show(studio.composer.value)
 
@@ -161,7 +165,7 @@ class ComposerPage(Page):
 
     def export(self, path: Path, *, pin: bool = False) -> None:
         """Write a ``kind: set`` file for others."""
-        self.exporting.export(path, pin=pin)
+        self.exporting.export(path, ExportForm.BOTH if pin else ExportForm.STATED)
 
     async def launch(self, options: LaunchOptions) -> None:
         """Through the gate, then to the Sandboxes page."""
@@ -218,6 +222,7 @@ class ComposerPage(Page):
         self.bar.view_chosen.connect(self.show_view)
         self.bar.save.clicked.connect(lambda: self.save())
         self.bar.launch.clicked.connect(self.launching.ask)
+        self.bar.publish.clicked.connect(self.publishing.ask)
         self._file_menu = QMenu(self.bar.open)
         self._file_menu.setObjectName("fileMenu")
         self._file_menu.aboutToShow.connect(lambda: self.files.fill_menu(self._file_menu))
@@ -276,7 +281,8 @@ class ComposerPage(Page):
 
     def _show(self, composition: Composition) -> None:
         plan = composition.plan
-        empty = not plan.members and not composition.text_error and not any(problem.kits for problem in plan.problems)
+        told = bool(composition.text_error) or any(problem.kits for problem in plan.problems)
+        empty = not plan.members and not told
         graph = self.bar.view.value() == "graph" and not empty
         self._views.setCurrentWidget(self.empty if empty else self.graph if graph else self.splitter)
         self.stack.show_plan(plan, _pinned(composition))
@@ -284,7 +290,7 @@ class ComposerPage(Page):
         self.permissions.show_plan(plan)
         if graph:
             self.graph.show_plan(plan)
-        if composition.text_error:
+        if composition.text_error and not plan.inputs:
             self.banner.tell("critical", tr("The set cannot be read."), visible(composition.text_error))
         self.bar.show_composition(composition, empty)
         self.title_changed.emit(self.title())

@@ -37,6 +37,7 @@ class Toolbar(QWidget):
         self.open = button(theme, tr("Open"), "folder", "flat", name="composerOpen")
         self.save = button(theme, tr("Save"), "save", "flat", name="composerSave")
         self.export = button(theme, tr("Export"), "export", name="composerExport")
+        self.publish = button(theme, tr("Publish"), "upload", name="composerPublish")
         self.launch = button(theme, tr("Launch"), "play", "primary", name="composerLaunch")
         bar = row(spacing=8, margins=(16, 8, 16, 8))
         bar.addWidget(self.reference, 3)
@@ -52,7 +53,7 @@ class Toolbar(QWidget):
 
     def tools(self) -> tuple[QPushButton, ...]:
         """The buttons at the right, in order."""
-        return (self.open, self.save, self.export, self.launch)
+        return (self.open, self.save, self.export, self.publish, self.launch)
 
     def set_menu(self, tool: QPushButton, menu: QMenu) -> None:
         """Give a button a menu that goes with it."""
@@ -78,6 +79,7 @@ class Toolbar(QWidget):
         self.launch.setAccessibleName(words)
         give_icon(self.theme, self.launch, "play", 16, Token.ON_ACCENT if plan.launchable else Token.DISABLED)
         self.export.setEnabled(not empty)
+        self.publish.setEnabled(not empty and not plan.loading)
 
     def _add_typed(self) -> None:
         text = self.reference.text().strip()
