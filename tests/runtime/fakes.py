@@ -65,6 +65,7 @@ class FakeGuest:
         self.terminals: list[FakeTerminal] = []
         self.ports: dict[int, Any] = {}
         self.cancelled: list[tuple[str, ...]] = []
+        self.services: dict[int, int] = {}
 
     async def run(
         self,
@@ -109,6 +110,11 @@ class FakeGuest:
 
     async def forward(self, guest_port: int, handler: Any) -> None:
         self.ports[guest_port] = handler
+
+    async def connect_port(self, guest_port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if guest_port not in self.services:
+            raise SandboxError(f"Nothing answers on the guest's port {guest_port}.")
+        return await asyncio.open_connection("127.0.0.1", self.services[guest_port])
 
     async def open_pty(self, argv: Sequence[str], *, columns: int, rows: int, **more: Any) -> FakeTerminal:
         self.ran.append((tuple(argv), more["identity"], more["env"], more["cwd"]))
@@ -176,6 +182,7 @@ def make_folder(
     hosts: Mapping[str, str] | None = None,
     created: bool = False,
     secrets: tuple[str, ...] = (),
+    **more: Any,
 ) -> SandboxFolder:
     """A sandbox's folder, ready for its supervisor."""
     path.mkdir(parents=True, exist_ok=True)
@@ -186,7 +193,7 @@ def make_folder(
     )  # fmt: skip
     plan = LaunchPlan(
         "box", (), 512, 1, "tcg", contract, lifecycle or Lifecycle(), profile or Profile(), rules, None,
-        dict(hosts or {}), frozenset(hosts or {}), secrets,
+        dict(hosts or {}), frozenset(hosts or {}), secrets, **more,
     )  # fmt: skip
     write_json(folder.launch, to_json(plan))
     folder.write(Record("id", "box", "demo", "0" * 64, State.STOPPED if created else State.STARTING, created=created))
