@@ -213,10 +213,7 @@ class _Facts(QWidget):
             (tr("Kind"), preview.kind),
             (tr("Platforms"), ", ".join(platforms)),
             (tr("Layers"), counted(layers, "layer", "layers") if layers else ""),
-            (
-                tr("Size"),
-                tr("{all}, of it {new} new").format(all=size_text(preview.size), new=size_text(preview.added)),
-            ),
+            (tr("Size"), size),
         ]
         for label, words in rows if preview.descriptor is not None else rows[:2]:
             if words:
