@@ -13,12 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.models.fits import Fits, Relations, relations_of
+from kitstudio.models.fits import Relations, relations_of
 from kitstudio.models.plan import Offer, Plan
-from kitstudio.models.resolve import Unit
-from kitstudio.registry.artifact import Reader, glance
 from kitstudio.registry.attached import Attachment
-from kitstudio.registry.reference import Reference, parse
 from kitstudio.registry.source import (
     Artifact,
     Platform,
@@ -27,9 +24,10 @@ from kitstudio.registry.source import (
     SignInRequired,
     Unreachable,
 )
-from kitstudio.registry.threads import Stop, in_thread
+from kitstudio.registry.threads import in_thread
 from kitstudio.services import cards as view
 from kitstudio.services.artifact_checks import PlatformChecks
+from kitstudio.services.card_reading import fitting, read_card
 from kitstudio.services.catalog_kept import KeptCards, KeptKit
 from kitstudio.services.catalog_search import CardSearch
 from kitstudio.services.catalog_shelf import UNOPENED, Shelf, state_of
@@ -42,8 +40,8 @@ from kitstudio.services.catalog_values import (
     SourceState,
     VersionRow,
 )
-from kitstudio.services.kit_pages import KitPages, exact
-from kitstudio.services.listed import Listed, found_at_hub, listed
+from kitstudio.services.kit_pages import KitPages
+from kitstudio.services.listed import Listed, found_at_hub, listed, shelved
 from kitstudio.services.places import VERIFIED, Place, Places
 from kitstudio.services.settings import Settings
 from kitstudio.services.topic import Topic
@@ -195,20 +193,7 @@ class Catalog:
     async def compatible(self, plan: Plan) -> Mapping[str, str]:
         """Repository → empty where its Kit fits the set, else one sentence why not. Repositories whose manifest is not
         known are left out."""
-        units = [Unit(m.reference, m.descriptor, m.digest, m.args) for m in plan.members if m.descriptor is not None]
-        inside = {parse(unit.reference).name for unit in units if unit.reference}
-        candidates = tuple(self._relations.items())
-
-        def judge(stop: Stop) -> dict[str, str]:
-            fits = Fits(units)
-            found: dict[str, str] = {}
-            for repository, (reference, about) in candidates:
-                stop.check()
-                listed = repository in inside
-                found[repository] = "It is in the set already." if listed else fits.why_not(reference, about)
-            return found
-
-        return await in_thread(judge)
+        return await in_thread(fitting, plan, tuple(self._relations.items()))
 
     async def add_source(self, text: str) -> SourceInfo:
         """Add a registry host, namespace, repository, OCI layout, folder or set file; remembered in the settings."""
@@ -277,10 +262,11 @@ class Catalog:
             return ()
         shelf.opened = True
         found = await found_at_hub(shelf.place, query)
-        self._take(shelf, found)
-        await self._kept.put(KeptKit(shelf.cards[name]) for name in found.names)
+        await self._take(shelf, found)
+        cards = tuple(shelf.cards[name] for name in found.names if name in shelf.cards)
+        await self._kept.put(KeptKit(card) for card in cards if not card.digest)
         self.changed.publish(None)
-        return tuple(shelf.cards[name] for name in found.names)
+        return cards
 
     def _info(self, shelf: Shelf) -> SourceInfo:
         return shelf.info(trusted=shelf.place.id in self._settings.texts(TRUSTED_KEY))
@@ -328,8 +314,8 @@ class Catalog:
             self._state(shelf, state_of(found.error), found.error.what, found.error)
             return
         known = dict(shelf.cards)
-        self._take(shelf, found)
-        shelf.note, shelf.fetched_at = found.note, time.time()
+        await self._take(shelf, found)
+        shelf.fetched_at = time.time()
         self._state(shelf, SourceState.READY, "" if shelf.cards else found.note or "nothing listed for this account")
         if not shelf.place.network:
             async with asyncio.TaskGroup() as group:
@@ -341,24 +327,16 @@ class Catalog:
             await self._kept.listed(shelf.place.id, found.names, found.note)
         await self._name_accounts(shelf.place.registry)
 
-    def _take(self, shelf: Shelf, found: Listed) -> None:
-        """Shelve what was listed: new names as LOADING cards, known ones as they are."""
-        cards = {} if found.complete else dict(shelf.cards)
-        strange = 0
-        for name in found.names:
-            known, about = shelf.cards.get(name), found.about.get(name)
-            if about is not None:
-                fresh = view.hub_card(shelf.place.id, about)
-                filled = known is not None and known.kind is not CardKind.LOADING
-                cards[name] = view.vouched(known, fresh) if filled and known is not None else fresh
-                continue
-            try:
-                cards[name] = known or view.loading_card(shelf.place.id, parse(name))
-            except RegistryError:
-                strange += 1
-        shelf.cards = cards
-        if strange:
-            shelf.note = f"{strange:,} names in the list are none a Kit can have."
+    async def _take(self, shelf: Shelf, found: Listed) -> None:
+        """Shelve what was listed; a card that was filled meanwhile stays as it became."""
+        before = dict(shelf.cards)
+        cards, strange = await in_thread(lambda stop: shelved(shelf.place.id, before, found))
+        now = shelf.cards
+        shelf.cards = {
+            name: now[name] if name in now and now[name] is not before.get(name) else card
+            for name, card in cards.items()
+        }
+        shelf.note = f"{strange:,} names in the list are none a Kit can have." if strange else found.note
 
     async def _fill(self, shelf: Shelf, repository: str) -> None:
         """Fetch one card; whoever asks again meanwhile is told by ``changed`` like everyone else."""
@@ -372,7 +350,7 @@ class Catalog:
             self._wanted[key] = False
             try:
                 async with self._gate:
-                    card, about = await self._read(shelf.place, repository)
+                    card, about = await read_card(shelf.place, repository)
                 card = view.vouched(card, known if shelf.place.kind is SourceKind.HUB else None)
             except KitStudioError as error:
                 # What was fetched once is better than nothing while its place is away.
@@ -387,29 +365,6 @@ class Catalog:
         self.changed.publish(None)
         if card.error is None and card is not known:
             await self._kept.put((KeptKit(card, about),))
-
-    async def _read(self, place: Place, repository: str) -> tuple[KitCard, Relations | None]:
-        """One card from its tags and one manifest; over the network not even the config is read."""
-        source, name = place.source, parse(repository)
-        reference = exact(name, await source.tags(repository)) if place.kind is not SourceKind.SET else name
-        if place.network:
-            artifact = await glance(Reader(source.manifest), await self._stated(place, reference))
-        else:
-            artifact = await source.artifact(reference)
-        reading = view.glimpse(artifact, place.spelled(str(artifact.reference), artifact.digest))
-        card = view.placed(view.card(place.id, artifact, reading), place)
-        about = relations_of(reading.descriptor) if reading.descriptor and card.kind is not CardKind.ERROR else None
-        return card, about
-
-    @staticmethod
-    async def _stated(place: Place, reference: Reference) -> Reference:
-        """The reference a set file states for a repository; any other source's as it is."""
-        if place.kind is not SourceKind.SET:
-            return reference
-        from kitstudio.services.set_source import SetSource
-
-        assert isinstance(place.source, SetSource)
-        return await place.source.stated(reference.name)
 
     def _relate(self, card: KitCard, about: Relations | None) -> None:
         if about is None:

@@ -6,8 +6,9 @@ A row of another version, or a damaged one, is passed over: everything in the in
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kitstudio.models.capabilities import is_newer
@@ -94,7 +95,7 @@ class KeptCards:
 
     def __init__(self, index: KitIndex) -> None:
         self._index = index
-        self._waiting: list[SeenKit] = []
+        self._waiting: list[KeptKit] = []
         self._writing = False
         self.problem: KitStudioError | None = None
 
@@ -120,14 +121,14 @@ class KeptCards:
 
     async def put(self, kits: Iterable[KeptKit]) -> None:
         """Keep cards; what comes while a batch is written goes with the next one."""
-        self._waiting += [to_row(kit) for kit in kits if kit.card.kind is not CardKind.ERROR]
+        self._waiting += [kit for kit in kits if kit.card.kind is not CardKind.ERROR]
         if self._writing:
             return
         self._writing = True
         try:
             while self._waiting:
                 batch, self._waiting = self._waiting, []
-                await self._change(lambda batch=batch: self._index.put(batch))
+                await self._change(partial(self._put, batch))
         finally:
             self._writing = False
 
@@ -140,7 +141,10 @@ class KeptCards:
         """Nothing of a source is kept any more."""
         await self._change(lambda: self._index.forget(source))
 
-    async def _change(self, work: Any) -> None:
+    def _put(self, batch: list[KeptKit]) -> None:
+        self._index.put(map(to_row, batch))
+
+    async def _change(self, work: Callable[[], None]) -> None:
         try:
             await in_thread(lambda stop: work())
             self.problem = None

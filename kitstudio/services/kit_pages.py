@@ -11,6 +11,7 @@ from kitstudio.registry.attached import Attachment, attached_by_tag, attached_in
 from kitstudio.registry.newest import newest_tag
 from kitstudio.registry.reference import Reference
 from kitstudio.registry.source import Artifact, ArtifactKind, Platform, RegistryError, Source, Unreachable
+from kitstudio.registry.threads import in_thread
 from kitstudio.services import cards as view
 from kitstudio.services.artifact_checks import PlatformChecks, check_published
 from kitstudio.services.catalog_values import CardKind, KitCard, KitDetails
@@ -33,24 +34,7 @@ class KitPages:
         place = located.place
         tags = await _tags(place, located.reference)
         artifact = await self._whole(place, exact(located.reference, tags))
-        spelled = place.spelled(str(artifact.reference), artifact.digest)
-        reading = view.read(artifact, spelled)
-        card = view.placed(view.card(place.id, artifact, reading), place)
-        document = reading.document
-        return place, KitDetails(
-            card=card,
-            artifact=artifact,
-            descriptor=reading.descriptor,
-            descriptor_text=document.text if document else artifact.descriptor_text,
-            lines=document.lines() if document else {},
-            permissions=view.permissions(reading, card.reference),
-            uncounted=view.uncounted(reading, card.reference),
-            versions=view.version_rows(tags),
-            signature_tags=sum(view.is_signature(tag) for tag in tags),
-            problems=reading.problems if card.kind is CardKind.ERROR else (),
-            attachments=_attachments(artifact, tags),
-            notes=_notes(artifact, card, reading),
-        )
+        return place, await in_thread(lambda stop: _page(place, artifact, tags))
 
     @staticmethod
     async def _whole(place: Place, reference: Reference) -> Artifact:
@@ -138,3 +122,23 @@ def _notes(artifact: Artifact, card: KitCard, reading: view.Reading) -> tuple[st
     elif artifact.kind is ArtifactKind.KIT and artifact.index and DESCRIPTOR not in artifact.index.annotations:
         notes.append("The index does not carry the descriptor; it was read from the image below it.")
     return tuple(notes)
+
+
+def _page(place: Place, artifact: Artifact, tags: tuple[str, ...]) -> KitDetails:
+    reading = view.read(artifact, place.spelled(str(artifact.reference), artifact.digest))
+    card = view.placed(view.card(place.id, artifact, reading), place)
+    document = reading.document
+    return KitDetails(
+        card=card,
+        artifact=artifact,
+        descriptor=reading.descriptor,
+        descriptor_text=document.text if document else artifact.descriptor_text,
+        lines=document.lines() if document else {},
+        permissions=view.permissions(reading, card.reference),
+        uncounted=view.uncounted(reading, card.reference),
+        versions=view.version_rows(tags),
+        signature_tags=sum(view.is_signature(tag) for tag in tags),
+        problems=reading.problems if card.kind is CardKind.ERROR else (),
+        attachments=_attachments(artifact, tags),
+        notes=_notes(artifact, card, reading),
+    )

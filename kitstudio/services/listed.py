@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kitstudio.registry.reference import HUB, RegistryError
+from kitstudio.registry.reference import HUB, RegistryError, parse
 from kitstudio.registry.source import SignInRequired
-from kitstudio.services.catalog_values import SourceKind
+from kitstudio.services import cards as view
+from kitstudio.services.catalog_values import CardKind, KitCard, SourceKind
 from kitstudio.services.places import Place
 from kitstudio.services.stand_ins import Later
 
@@ -62,3 +63,21 @@ async def found_at_hub(place: Place, query: str) -> Listed:
     hub = await source.search(query)
     about = {kit.repository: kit for kit in hub.kits}
     return replace(Listed(tuple(sorted(about)), hub.note, complete=False), about=about)
+
+
+def shelved(source: str, known: Mapping[str, KitCard], found: Listed) -> tuple[dict[str, KitCard], int]:
+    """The cards of a list: new names as LOADING cards, known ones as they are; and how many names are none. An
+    incomplete list takes nothing away."""
+    cards = {} if found.complete else dict(known)
+    strange = 0
+    for name in found.names:
+        card, about = known.get(name), found.about.get(name)
+        if about is not None:
+            fresh = view.hub_card(source, about)
+            cards[name] = view.vouched(card, fresh) if card and card.kind is not CardKind.LOADING else fresh
+            continue
+        try:
+            cards[name] = card or view.loading_card(source, parse(name))
+        except RegistryError:
+            strange += 1
+    return cards, strange
