@@ -19,8 +19,6 @@ MAX_PASSWORD = 65_536
 
 async def login(run: Run) -> int:
     """Try a sign-in and keep it; says which store has it."""
-    from kitstudio.registry import sign_in
-
     args = run.args
     username = args.username
     if not username:
@@ -29,28 +27,17 @@ async def login(run: Run) -> int:
         username = await asyncio.to_thread(ask, f"User name at {args.place}: ")
     password = await asyncio.to_thread(_password, args.password_stdin)
     studio = await run.studio()
-    account = await sign_in.login(
-        studio.places.sign_ins().accounts,
-        args.place,
-        username,
-        password,
-        store=args.store,
-        network=studio.places.network(),
-    )
+    account = await studio.sign_in.login(args.place, username, password, args.store)
     run.output.document(_account(account))
     run.output.say(f"Signed in to {account.place} as {account.username}; kept in the {account.store}.")
-    for store in studio.places.sign_ins().stores:
-        if store.name == account.store:
-            run.output.note(store.describe().sentence)
+    run.output.note(studio.sign_in.describe(account.store))
     return DONE
 
 
 async def logout(run: Run) -> int:
     """Forget a sign-in kept here; Docker's own configuration is never changed."""
-    from kitstudio.registry import sign_in
-
     studio = await run.studio()
-    gone = await sign_in.logout(studio.places.sign_ins().accounts, run.args.place)
+    gone = await studio.sign_in.logout(run.args.place)
     if not gone:
         raise KitStudioError(
             "There is no sign-in kept here for that place.",

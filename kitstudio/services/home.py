@@ -50,6 +50,10 @@ class Home:
         return self.cache / "layers"
 
     @property
+    def icons(self) -> Path:
+        return self.cache / "icons"
+
+    @property
     def guest(self) -> Path:
         return self.cache / "guest"
 
