@@ -187,6 +187,9 @@ def _sandboxes(command: _Command) -> None:
     launch.add_argument("--env", action="append", default=[], metavar="N=V", help="an environment variable")
     launch.add_argument("--memory", default="", metavar="M", help="MiB, or with a unit: 2g")
     launch.add_argument("--cpus", type=int, default=0, metavar="N")
+    launch.add_argument(
+        "--port", action="append", default=[], metavar="PORT=HOST", help="publish a port of the set there"
+    )
     launch.add_argument("--detach", action="store_true", help="do not open the terminal")
     execute = command("exec", "sandboxes:execute", "run a command in a sandbox")
     execute.add_argument("name", metavar="NAME")
@@ -207,6 +210,14 @@ def _sandboxes(command: _Command) -> None:
     ):
         command(name, f"sandboxes:{name}", about).add_argument("name", metavar="NAME")
     command("ls", "sandboxes:ls", "sandboxes")
+    ports = command("ports", "reach:ports", "published ports of a sandbox")
+    ports.add_argument("name", metavar="NAME")
+    ports.add_argument(
+        "--set", action="append", default=[], metavar="PORT=HOST", help="publish a port there; 0 for any free one"
+    )
+    mounts = command("mounts", "reach:mounts", "folders of this computer that sandboxes of one Kit share")
+    mounts.add_argument("reference", nargs="?", default="", metavar="REF", help="of one Kit")
+    mounts.add_argument("--rm", default="", metavar="ID", help="delete one, with what is in it")
     network = command("network", "sandboxes:network", "egress decisions of a sandbox")
     network.add_argument("name", metavar="NAME")
     network.add_argument("--follow", action="store_true", help="keep printing")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kitstudio.cli.compose import compose, lock_name
 from kitstudio.cli.gate import decide
 from kitstudio.cli.output import DONE, FAILED, UsageError, printable
+from kitstudio.cli.reach import chosen_ports
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import Decision, LaunchOptions, Progress, SandboxStatus, State
 from kitstudio.runtime.state import check_name
@@ -49,6 +50,7 @@ async def launch(run: Run) -> int:
         args.cpus or studio.settings.number("sandbox.cpus"),
         dict(composer.value.state.environment),
         studio.settings.text("sandbox.accel"),
+        ports=chosen_ports(args.port, "--port"),
     )
     status = await _follow(run, studio, name, studio.sandboxes.launch(approved, options))
     run.output.line({"sandbox": {"id": status.id, "name": status.name, "state": status.state.value}})
@@ -194,6 +196,10 @@ def status_json(status: SandboxStatus) -> dict[str, object]:
         "startedAt": _iso(status.started_at) if status.started_at else None,
         "ports": list(status.ports),
     }
+    if status.idle_stop:
+        made["stopsAt"] = _iso(status.idle_stop)
+    if status.note:
+        made["note"] = status.note
     if status.state is State.BROKEN:
         made["broken"] = status.broken
     return made
@@ -259,10 +265,11 @@ async def _told(run: Run, studio: Studio, *, full: bool = False) -> int:
             ("Acceleration", found.accel),
             ("Workspace", found.workspace),
             ("Ports", " ".join(found.ports)),
+            ("Stops", f"{_since(found.idle_stop)}, unless somebody connects" if found.idle_stop else ""),
             ("Left out", ", ".join(found.skipped)),
             ("Refused", f"{found.refused} connections" if found.refused else ""),
         ]
-    rows.append(("Broken", found.broken))
+    rows += [("Broken", found.broken), ("Why", found.note)]
     run.output.table([row for row in rows if row[1]])
     return FAILED if found.state is State.BROKEN else DONE
 

@@ -94,7 +94,9 @@ class Studio:
                 from kitstudio.runtime.qemu_backend import QemuBackend
 
                 self._backend = QemuBackend(self.home.data, self.home.cache, secrets=self.credentials.held)
-            self._sandboxes = Sandboxes(self._backend, Images(self.places), self.jobs, self._reapprove, self._settled)
+            self._sandboxes = Sandboxes(
+                self._backend, Images(self.places), self.jobs, self._reapprove, self._settled, self._renew
+            )
         return self._sandboxes
 
     @property
@@ -148,9 +150,17 @@ class Studio:
         lock, document = self.approvals.granted(lock_sha256)
         return self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
 
+    async def _renew(self, service: str, text: str) -> None:
+        await self.credentials.renew(service, text)
+
     def _settled(self, options: LaunchOptions) -> LaunchOptions:
         """What the settings say of every new sandbox."""
-        return replace(options, git_name=self.settings.text("git.name"), git_email=self.settings.text("git.email"))
+        return replace(
+            options,
+            git_name=self.settings.text("git.name"),
+            git_email=self.settings.text("git.email"),
+            idle=self.settings.number("sandbox.idle_minutes") * 60.0,
+        )
 
     def _network_changed(self, key: str) -> None:
         if key in NETWORK_KEYS:

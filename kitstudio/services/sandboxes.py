@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import ApprovedLock, Lock
@@ -14,9 +15,11 @@ from kitstudio.runtime.backend import (
     Decision,
     ExecResult,
     HookRun,
+    HostMountFolder,
     ImageProvider,
     LaunchOptions,
     Progress,
+    PublishedPort,
     SandboxStatus,
     Terminal,
 )
@@ -49,7 +52,7 @@ class Sandboxes:
     """State of the sandboxes page. ``changed`` publishes the name of what changed (empty: the list).
 
     ``reapprove`` finds the approved lock of a sandbox again (by the lock's SHA-256), for recreate. ``settled`` adds to
-    the options of a new sandbox what the settings say.
+    the options of a new sandbox what the settings say. ``renew`` keeps a service's renewed tokens.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Sandboxes:
         jobs: Jobs,
         reapprove: Callable[[str], Awaitable[ApprovedLock]],
         settled: Callable[[LaunchOptions], LaunchOptions] = lambda options: options,
+        renew: Callable[[str, str], Awaitable[None]] | None = None,
     ) -> None:
         self.changed: Topic[str] = Topic()
         self._backend = backend
@@ -66,6 +70,7 @@ class Sandboxes:
         self._jobs = jobs
         self._reapprove = reapprove
         self._settled = settled
+        self._renew = renew or _forget
         self._known: tuple[SandboxStatus, ...] = ()
         self._launches: dict[str, Launch] = {}
 
@@ -89,6 +94,8 @@ class Sandboxes:
         """Publish what changes, until cancelled: the window runs this as its own task."""
         async for name in self._backend.events():
             self._known = await self._backend.list()
+            if any(s.name == name and s.renewed for s in self._known):
+                self._simple(name, f"Keep renewed tokens of {name}", partial(self._keep_renewed, name))
             self.changed.publish(name)
 
     def events(self) -> AsyncIterator[str]:
@@ -124,8 +131,13 @@ class Sandboxes:
         return self._progressing(Launch(name, operation=Operation.START), work)
 
     def stop(self, name: str) -> Job:
-        """Stop, as a job."""
-        return self._simple(name, f"Stop {name}", lambda: self._backend.stop(name))
+        """Stop, as a job. Tokens that a provider renewed meanwhile are kept first."""
+
+        async def work() -> None:
+            await self._keep_renewed(name)
+            await self._backend.stop(name)
+
+        return self._simple(name, f"Stop {name}", work)
 
     def recreate(self, name: str) -> Job:
         """Drop the writable layer and create again from the sandbox's own lock, as a job."""
@@ -162,6 +174,24 @@ class Sandboxes:
         """Drive the agent without a terminal (agent-sessions@1): prompt, resume, continue or list, to its end."""
         return await self._backend.execute(name, await self._backend.session_command(name, verb, value))
 
+    async def ports(self, name: str) -> tuple[PublishedPort, ...]:
+        """The published ports of a sandbox, running or not."""
+        return await self._backend.ports(name)
+
+    async def set_port(self, name: str, container: str, host_port: int) -> tuple[PublishedPort, ...]:
+        """Publish ``container`` (``8080/tcp``) at a port of the person's choice, 0 for any free one."""
+        found = await self._backend.set_port(name, container, host_port)
+        await self._told(name)
+        return found
+
+    async def mounts(self) -> tuple[HostMountFolder, ...]:
+        """Folders of this computer that sandboxes of one Kit share."""
+        return await self._backend.mounts()
+
+    async def remove_mount(self, id: str) -> None:
+        """Delete such a folder and what is in it."""
+        await self._backend.remove_mount(id)
+
     async def hooks(self, name: str) -> tuple[HookRun, ...]:
         """Lifecycle hooks that ran."""
         return await self._backend.hooks(name)
@@ -177,6 +207,12 @@ class Sandboxes:
     async def details(self, name: str) -> Mapping[str, str]:
         """Lock, effective descriptor, full command line, paths."""
         return await self._backend.details(name)
+
+    async def _keep_renewed(self, name: str) -> None:
+        """Put tokens that a provider renewed where the old ones were, and tell the other sandboxes."""
+        for service, text in (await self._backend.renewed(name)).items():
+            await self._renew(service, text)
+            await self._backend.rebind(service)
 
     def _progressing(
         self, launch: Launch, work: Callable[[Callable[[Progress], None]], Awaitable[SandboxStatus]]
@@ -219,6 +255,10 @@ class Sandboxes:
         """Say that ``name`` changed, with the list as it is now; also while being cancelled."""
         self._known = await asyncio.shield(asyncio.ensure_future(_list(self._backend)))
         self.changed.publish(name)
+
+
+async def _forget(service: str, text: str) -> None:
+    return
 
 
 async def _list(backend: Backend) -> tuple[SandboxStatus, ...]:

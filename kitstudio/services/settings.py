@@ -233,6 +233,12 @@ KEYS: dict[str, Key] = {
         Key("registry.proxies", (), "Proxies by scheme: https=ADDRESS; empty: the environment's.", checks.proxies),
         Key("sandbox.accel", "", "Acceleration: kvm or tcg; empty finds out by booting.", _choice("", "kvm", "tcg")),
         Key("sandbox.cpus", 0, "Processors of a new sandbox; 0 leaves it to the set.", _whole(0, 256)),
+        Key(
+            "sandbox.idle_minutes",
+            30,
+            "Minutes without a session after which a new sandbox is stopped; 0 never.",
+            _whole(0, 525_600),
+        ),
         Key("sandbox.memory", 0, "Memory of a new sandbox in MiB; 0 leaves it to the set.", _whole(0, 1_048_576)),
         Key("sandbox.workspace", "", "Folder offered as workspace at launch.", _text(4096)),
         Key("ui.text_scale", 1.0, "Text size, 1 is the system's.", _decimal(0.8, 3.0)),

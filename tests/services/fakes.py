@@ -15,10 +15,12 @@ from kitstudio.runtime.backend import (
     Decision,
     ExecResult,
     HookRun,
+    HostMountFolder,
     ImageProvider,
     LaunchOptions,
     LaunchPhase,
     Progress,
+    PublishedPort,
     SandboxError,
     SandboxStatus,
     State,
@@ -100,9 +102,12 @@ class FakeBackend:
         self.created: list[tuple[ApprovedLock, LaunchOptions]] = []
         self.recreated: list[ApprovedLock] = []
         self.rebound: list[str] = []
+        self.fresh: dict[str, Mapping[str, str]] = {}
         self.fail: SandboxError | None = None
         self.gate: asyncio.Event | None = None
         self.decided: tuple[Decision, ...] = ()
+        self.published: dict[str, PublishedPort] = {}
+        self.shared: tuple[HostMountFolder, ...] = ()
 
     def capabilities(self) -> frozenset[str]:
         return CLAIMED
@@ -148,6 +153,25 @@ class FakeBackend:
         self._find(name)
         del self.boxes[name]
 
+    async def ports(self, name: str) -> tuple[PublishedPort, ...]:
+        self._find(name)
+        return tuple(self.published.values())
+
+    async def set_port(self, name: str, container: str, host_port: int) -> tuple[PublishedPort, ...]:
+        if container not in self.published:
+            raise SandboxError(f"The sandbox publishes no port {container}.")
+        old = self.published[container]
+        self.published[container] = replace(old, host_port=host_port or 5000, fixed=host_port)
+        return await self.ports(name)
+
+    async def mounts(self) -> tuple[HostMountFolder, ...]:
+        return self.shared
+
+    async def remove_mount(self, id: str) -> None:
+        if id not in {each.id for each in self.shared}:
+            raise SandboxError(f"There is no shared folder {id!r}.")
+        self.shared = tuple(each for each in self.shared if each.id != id)
+
     async def repair(self, name: str) -> SandboxStatus:
         return self._put(name, State.STOPPED)
 
@@ -172,6 +196,9 @@ class FakeBackend:
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         raise SandboxError("No terminals here.")
+
+    async def renewed(self, name: str) -> Mapping[str, str]:
+        return self.fresh.pop(name, {})
 
     async def rebind(self, service: str) -> tuple[str, ...]:
         self.rebound.append(service)

@@ -79,6 +79,10 @@ def facts(status: SandboxStatus, now: float | None = None) -> str:
         parts.append(
             tr("{used} of {limit} GB").format(used=gigabytes(status.memory), limit=gigabytes(status.memory_limit))
         )
+    if status.idle_stop:
+        left = max(0.0, status.idle_stop - (time.time() if now is None else now))
+        parts.append(tr("stops in {time} unless you connect").format(time=duration_text(left)))
+    parts.append(claim(status.note, 120))
     return " · ".join(part for part in parts if part)
 
 
