@@ -1,0 +1,260 @@
+"""The sign-in dialog: who, the secret, where it is kept and what protects it there; failures where they happen.
+
+It opens by a person's act only. The secret is in its field until the registry has taken it, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QLineEdit, QProgressBar, QScrollArea, QWidget
+
+from kitstudio.models.errors import KitStudioError
+from kitstudio.registry.credentials import Account
+from kitstudio.registry.secret_store import SecretStoreError
+from kitstudio.registry.source import SignInRequired
+from kitstudio.services.app import Studio
+from kitstudio.ui.fonts import Type
+from kitstudio.ui.sign_in.problem import ProblemNote
+from kitstudio.ui.sign_in.store_picker import StorePicker
+from kitstudio.ui.tasks import Tasks
+from kitstudio.ui.theme import Theme, Token
+from kitstudio.ui.widgets import button, column, give_icon, holder, icon_button, row, text_label
+from kitstudio.ui.widgets.text import tr, visible
+
+ASK = "ask"
+MAX_TEXT = 65_536
+
+
+class SignInDialog(QDialog):
+    """``signed_in(host)`` once the registry took it and it is kept. ``place``: ``host`` or ``host/prefix``, empty where
+    the person is to name it."""
+
+    signed_in = Signal(str)
+
+    def __init__(self, theme: Theme, studio: Studio, place: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("sign-in-dialog")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(tr("Sign in to a registry"))
+        self.setMinimumWidth(theme.px(520))
+        self._theme = theme
+        self._sign_in = studio.sign_in
+        self._tasks = Tasks(self, self._tell)
+        self._asking: asyncio.Task[None] | None = None
+        self._own: Account | None = None
+        self._looked = False
+        self.place = _field("sign-in-place", tr("Registry"), place, "registry.example")
+        self.place.setProperty("mono", True)
+        self.user = _field("sign-in-user", tr("User name"))
+        self.secret = _field("sign-in-secret", tr("Password or access token"))
+        self.secret.setEchoMode(QLineEdit.EchoMode.Password)
+        self.secret.setInputMethodHints(
+            Qt.InputMethodHint.ImhHiddenText
+            | Qt.InputMethodHint.ImhSensitiveData
+            | Qt.InputMethodHint.ImhNoPredictiveText
+        )
+        for field in (self.place, self.user, self.secret):
+            field.textChanged.connect(self._edited)
+            field.returnPressed.connect(self._ask)
+        self._reveal = icon_button(theme, "eye", tr("Show the secret"), object_name="sign-in-reveal")
+        self._reveal.setCheckable(True)
+        self._reveal.toggled.connect(self._show_secret)
+        self.stores = StorePicker(theme)
+        self.stores.chosen.connect(self._edited)
+        self.problem = ProblemNote(theme)
+        self.docker = text_label("", Type.SMALL, "secondary", wrap=True)
+        self.use_docker = button(theme, tr("Use Docker’s sign-in"), kind="link", name="sign-in-use-docker")
+        self.use_docker.clicked.connect(lambda: self._tasks.start(self._leave_to_docker(), ASK))
+        self._docker_row = holder(row(self.docker, self.use_docker, spacing=theme.px(8)))
+        self._docker_row.hide()
+        self._bar = QProgressBar()
+        self._bar.setRange(0, 0)
+        self._bar.setTextVisible(False)
+        self._bar.setAccessibleName(tr("Asking the registry"))
+        self._progress = text_label("", Type.SMALL, "secondary")
+        self._working = holder(column(self._progress, self._bar, spacing=theme.px(4)))
+        self._working.hide()
+        self.ok = button(theme, tr("Sign in"), "user", "primary", name="sign-in-ok")
+        self.ok.clicked.connect(self._ask)
+        self.cancel = button(theme, tr("Cancel"), name="sign-in-cancel")
+        self.cancel.clicked.connect(self.reject)
+        self._arrange()
+        self.resize(theme.px(560), theme.px(600))
+        self.place.textChanged.connect(self._place_edited)
+        (self.user if place else self.place).setFocus()
+        self._edited()
+
+    @property
+    def busy(self) -> bool:
+        """Whether the registry is being asked."""
+        return self._asking is not None and not self._asking.done()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._looked:
+            self._looked = True
+            self._tasks.start(self._look(), "look")
+
+    def reject(self) -> None:
+        """Cancel: first the request that runs, then the dialog."""
+        if self.busy:
+            assert self._asking is not None
+            self._asking.cancel()
+            return
+        self.secret.clear()
+        super().reject()
+
+    def done(self, result: int) -> None:
+        self.secret.clear()
+        super().done(result)
+
+    async def _look(self) -> None:
+        await self._look_for_docker()
+        try:
+            self.stores.show_choice(await self._sign_in.choices())
+        finally:
+            self._edited()
+
+    async def _look_for_docker(self) -> None:
+        """Offer Docker's own sign-in by name, where there is one for this place."""
+        place = self._place()
+        try:
+            found = await self._sign_in.docker_account(place) if place else None
+            self._own = await self._sign_in.account(place) if place else None
+        except KitStudioError:
+            # Not a place yet: it is still being typed, and signing in will say so.
+            found = self._own = None
+        if place != self._place():
+            return
+        self._docker_row.setVisible(found is not None)
+        if found is None:
+            return
+        if self._own is None:
+            words = tr("Docker is signed in to {place} as {user}; that is used while nobody is signed in here.")
+        else:
+            words = tr("Docker is signed in to {place} as {user}.")
+        self.docker.setText(visible(words.format(place=found.place, user=found.username or tr("somebody"))))
+        self.use_docker.setText(tr("Use Docker’s sign-in") if self._own is not None else tr("Try it again"))
+        self.use_docker.setAccessibleName(self.use_docker.text())
+
+    async def _leave_to_docker(self) -> None:
+        place = self._place()
+        if self._own is not None:
+            await self._sign_in.logout(place)
+        self._finish(place)
+
+    def _ask(self) -> None:
+        if not self.ok.isEnabled() or self.busy:
+            return
+        self.problem.hide()
+        self._asking = self._tasks.start(self._log_in(), ASK)
+
+    async def _log_in(self) -> None:
+        place = self._place()
+        self._show_busy(tr("Asking {host}…").format(host=visible(place)))
+        try:
+            account = await self._sign_in.login(place, self.user.text(), self.secret.text(), self.stores.value)
+        finally:
+            self._show_busy("")
+        self._finish(account.host)
+
+    def _finish(self, place: str) -> None:
+        host = place.partition("/")[0]
+        self._asking = None
+        self.accept()
+        self.signed_in.emit(host)
+
+    def _tell(self, error: KitStudioError) -> None:
+        self.problem.tell(error, where=error.where != self._place())
+        if isinstance(error, SecretStoreError):
+            self.stores.focus()
+        elif isinstance(error, SignInRequired):
+            self.secret.setFocus()
+            self.secret.selectAll()
+        else:
+            self.place.setFocus()
+
+    def _show_busy(self, words: str) -> None:
+        for part in (self.place, self.user, self.secret, self.stores, self._docker_row):
+            part.setEnabled(not words)
+        self._working.setVisible(bool(words))
+        self._progress.setText(words)
+        self.cancel.setText(tr("Stop") if words else tr("Cancel"))
+        self._edited()
+        if words:
+            self.cancel.setFocus()
+
+    def _place(self) -> str:
+        return self.place.text().strip().removeprefix("https://").removesuffix("/")
+
+    def _place_edited(self) -> None:
+        self.problem.hide()
+        self._tasks.start(self._look_for_docker(), "docker")
+
+    def _edited(self) -> None:
+        complete = all((self._place(), self.user.text(), self.secret.text(), self.stores.value))
+        self.ok.setEnabled(complete and not self.busy)
+
+    def _show_secret(self, on: bool) -> None:
+        self.secret.setEchoMode(QLineEdit.EchoMode.Normal if on else QLineEdit.EchoMode.Password)
+        words = tr("Hide the secret") if on else tr("Show the secret")
+        self._reveal.setAccessibleName(words)
+        self._reveal.setToolTip(words)
+        give_icon(self._theme, self._reveal, "eye-off" if on else "eye", 16, Token.SECONDARY)
+
+    def _arrange(self) -> None:
+        px = self._theme.px
+        form = QGridLayout()
+        form.setHorizontalSpacing(px(12))
+        form.setVerticalSpacing(px(8))
+        fields = (
+            (tr("Registry"), self.place, None),
+            (tr("User name"), self.user, None),
+            (tr("Password or token"), self.secret, self._reveal),
+        )
+        for at, (name, field, beside) in enumerate(fields):
+            label = text_label(name, Type.BODY)
+            label.setBuddy(field)
+            form.addWidget(label, at, 0)
+            form.addWidget(field, at, 1, 1, 1 if beside else 2)
+            if beside is not None:
+                form.addWidget(beside, at, 2)
+        form.setColumnStretch(1, 1)
+        hint = tr("A host (registry.example) or part of one (registry.example/team), for an account of its own there.")
+        body = column(
+            text_label(tr("Sign in to a registry"), Type.HEADING),
+            text_label(hint, Type.SMALL, "secondary", wrap=True),
+            4,
+            form,
+            self._docker_row,
+            8,
+            text_label(tr("Where the secret is kept"), Type.NAME),
+            self.stores,
+            8,
+            self.problem,
+            self._working,
+            None,
+            spacing=px(8),
+            margins=(px(24), px(24), px(24), px(8)),
+        )
+        area = QScrollArea()
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(holder(body, "surface"))
+        buttons = row(None, self.cancel, self.ok, margins=(px(24), px(12), px(24), px(20)))
+        self.setLayout(column(area, buttons, spacing=0))
+        self.setTabOrder(self.secret, self._reveal)
+
+
+def _field(name: str, words: str, text: str = "", example: str = "") -> QLineEdit:
+    made = QLineEdit(text)
+    made.setObjectName(name)
+    made.setAccessibleName(words)
+    made.setPlaceholderText(example)
+    made.setMaxLength(MAX_TEXT)
+    return made
