@@ -169,7 +169,7 @@ class Composer:
         Refused as well is a form in which the set would not be the same: another order, another surface.
         """
         text = self.exported(pin=pin, form=form, display_name=display_name, version=version)
-        refuse_difference(self._value, decode(text).descriptor, self._ground.judge)
+        refuse_difference(self._value, text, self._ground.judge)
         return await write_export(path, text)
 
     def exported(

@@ -14,7 +14,7 @@ from kitstudio.models.descriptor import Descriptor, ListedKit
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.plan import Member, Plan
 from kitstudio.models.words import repository
-from kitstudio.services.composition import Composition, SetState, is_local
+from kitstudio.services.composition import Composition, SetState, expanded_set, is_local
 from kitstudio.services.home import write_atomic
 from kitstudio.services.set_documents import read_set
 
@@ -33,7 +33,8 @@ def exported_text(value: Composition, *, form: ExportForm, display_name: str, ve
     descriptor = value.descriptor
     if descriptor is None:
         raise DescriptorError(value.text_error, where=value.name, remedy="Correct the set first.")
-    for kit in descriptor.kits:
+    expanded = _known_kits(value, descriptor)
+    for kit in expanded:
         if is_local(kit.ref):
             raise KitStudioError(
                 f"{kit.ref} exists on this machine only; a set must be resolvable from its references (§3.4).",
@@ -45,28 +46,50 @@ def exported_text(value: Composition, *, form: ExportForm, display_name: str, ve
         text = set_file.set_field(text, "displayName", display_name)
     if version:
         text = set_file.set_field(text, "version", version)
-    for kit in descriptor.kits if form is not ExportForm.STATED else ():
-        reference, digest = kit.ref, digest_of(value.plan, kit)
-        if form is ExportForm.DIGESTS:
-            reference = f"{repository(kit.ref)}@{digest}"
-        elif form is ExportForm.TAGS:
-            reference, digest = kit.ref.partition("@")[0], ""
-            if reference == repository(kit.ref):
-                raise KitStudioError(
-                    "This Kit has no tag to be known by.", where=kit.ref, remedy="Export it with its digest."
-                )
-        text = set_file.replace_kit(text, kit.ref, reference, digest)
+    if form is not ExportForm.STATED:
+        for stated, known in zip(descriptor.kits, expanded, strict=True):
+            text = _named(text, stated, known, value.plan, form)
     return text
 
 
+def _known_kits(value: Composition, descriptor: Descriptor) -> tuple[ListedKit, ...]:
+    """The listed Kits with the set's build inputs answered, as far as they are: one in want of an input is handed on
+    as it is written."""
+    try:
+        return expanded_set(decode(value.state.text), value.state).kits
+    except DescriptorError:
+        return descriptor.kits
+
+
+def _named(text: str, stated: ListedKit, known: ListedKit, plan: Plan, form: ExportForm) -> str:
+    """The text with one Kit named in another form. ``known``: its reference with the set's build inputs answered."""
+    name, _, pinned = stated.ref.partition("@")
+    bare = repository(name)
+    if form is ExportForm.TAGS:
+        if name == bare:
+            raise KitStudioError(
+                "This Kit has no tag to be known by.", where=known.ref, remedy="Export it with its digest."
+            )
+        return set_file.replace_kit(text, stated.ref, name)
+    digest = pinned or digest_of(plan, known)
+    if form is ExportForm.DIGESTS:
+        return set_file.replace_kit(text, stated.ref, f"{bare}@{digest}", digest)
+    return set_file.replace_kit(text, stated.ref, name, digest)
+
+
 def refuse_difference(
-    value: Composition, after: Descriptor, judge: Callable[[Descriptor, tuple[Member, ...], SetState], Plan]
+    value: Composition, text: str, judge: Callable[[Descriptor, tuple[Member, ...], SetState], Plan]
 ) -> None:
-    """Raise where a form of the set would not be the set: a Kit is known by the version its tag states (§4)."""
-    before, plan = value.descriptor, value.plan
-    if before is None or before.kits == after.kits:
+    """Raise where a form of the set would not be the set: a Kit is known by the version its tag states (§4).
+
+    ``text``: what would be written, judged as whoever reads it would, with the Kits that are here.
+    """
+    plan = value.plan
+    if value.descriptor is None or value.descriptor.kits == decode(text).descriptor.kits:
         return
-    names = {old.ref: new.ref for old, new in zip(before.kits, after.kits, strict=True)}
+    before = _known_kits(value, value.descriptor)
+    after = expanded_set(decode(text), value.state)
+    names = {old.ref: new.ref for old, new in zip(before, after.kits, strict=True)}
     members = tuple(replace(m, reference=names.get(m.reference, m.reference)) for m in plan.members)
     parts = [(*key.partition("#"), on) for key, on in value.state.choices.items()]
     choices = {f"{names.get(kit, kit)}{mark}{path}": on for kit, mark, path, on in parts}
