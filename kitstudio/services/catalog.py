@@ -156,10 +156,9 @@ class Catalog:
     async def want(self, reference: str) -> None:
         """Fetch the manifest behind a visible card that is LOADING, failed, or shown from what is kept; a few run at a
         time. Nothing is sent for a network source that was not opened."""
-        for shelf in self._shelves.values():
+        for shelf in tuple(self._shelves.values()):
             if (card := shelf.find(reference)) is not None and shelf.wants(card):
                 await self._fill(shelf, card.repository)
-                return
 
     async def details(self, reference: str) -> KitDetails:
         """The Kit page. ``reference``: any spelling of ``cli.md``."""
@@ -168,7 +167,8 @@ class Catalog:
             (c for s in self._shelves.values() if s.place.network and (c := s.cards.get(details.card.repository))), None
         )
         details = replace(details, card=view.vouched(details.card, known))
-        self._shelve(details.card)
+        if not details.versions or details.card.version in ("", details.versions[0].version):
+            self._shelve(details.card)
         if place.network:
             about = relations_of(details.descriptor) if details.descriptor else None
             await self._kept.put((KeptKit(details.card, about),))
@@ -304,6 +304,7 @@ class Catalog:
     async def _list(self, shelf: Shelf) -> None:
         """Ask a source what it has; its failure is the source's state, never an exception to its neighbours."""
         shelf.opened = True
+        shelf.tried.clear()
         self._state(shelf, SourceState.LOADING, "reading the list")
         try:
             found = await listed(shelf.place)
@@ -355,6 +356,7 @@ class Catalog:
             except KitStudioError as error:
                 # What was fetched once is better than nothing while its place is away.
                 away = isinstance(error, Unreachable | RateLimited) and known.fetched_at > 0
+                shelf.tried.add(repository)
                 card, about = (known if away else view.failed_card(known, error)), None
             finally:
                 again = self._wanted.pop(key, False) and not shelf.place.network
@@ -373,7 +375,7 @@ class Catalog:
         self._offers[card.reference] = Offer(card.reference, card.version, about.provides, card.kind.value)
 
     def _shelve(self, card: KitCard) -> None:
-        """A Kit page of the version a card shows also brings that card up to date."""
+        """A Kit page of the newest version also brings the Kit's card up to date."""
         for shelf in self._shelves.values():
             known = shelf.cards.get(card.repository)
             if known is None or shelf.place.kind not in (SourceKind.REGISTRY, SourceKind.HUB, SourceKind.DEMO):
@@ -393,13 +395,13 @@ class Catalog:
 
     async def _name_accounts(self, host: str = "") -> None:
         """Who is signed in where, as far as the index of accounts says without looking at a secret."""
-        from kitstudio.registry.sign_in import signed_in_as
-
         shelves = [s for s in self._shelves.values() if s.place.registry and s.place.network]
         shelves = [s for s in shelves if s.place.registry == host or not host]
         if not shelves:
             return
         known = await in_thread(lambda stop: self._places.sign_ins())
+        from kitstudio.registry.sign_in import signed_in_as
+
         for shelf in shelves:
             account = await signed_in_as(known, shelf.place.registry, shelf.place.path)
             shelf.account = account.username if account else ""

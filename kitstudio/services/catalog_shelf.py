@@ -16,7 +16,8 @@ UNOPENED = "not opened yet"
 
 @dataclass(slots=True)
 class Shelf:
-    """A source and its cards. ``opened``: it was listed in this run; ``fetched_at``: when its list last came."""
+    """A source and its cards. ``opened``: it was listed in this run; ``fetched_at``: when its list last came;
+    ``tried``: repositories that could not be fetched since."""
 
     place: Place
     state: SourceState = SourceState.READY
@@ -28,6 +29,7 @@ class Shelf:
     note: str = ""
     account: str = ""
     cards: dict[str, KitCard] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
 
     def info(self, *, trusted: bool = False) -> SourceInfo:
         """What is shown of the source."""
@@ -72,7 +74,8 @@ class Shelf:
         """Whether a card is to be fetched when it is looked at: nothing is asked of a source nobody opened."""
         if self.place.network and not self.opened:
             return False
-        return card.kind in (CardKind.LOADING, CardKind.ERROR) or card.fetched_at > 0
+        kept = card.fetched_at > 0 and card.repository not in self.tried
+        return card.kind in (CardKind.LOADING, CardKind.ERROR) or kept
 
 
 def state_of(error: KitStudioError) -> SourceState:

@@ -66,7 +66,7 @@ class KitPages:
         """What the registry says refers to this Kit; one or two requests, none where it is not in a registry."""
         located = await self._places.locate(reference)
         place = located.place
-        source = place.source.opened() if isinstance(place.source, Later) else place.source
+        source = await place.source.opened() if isinstance(place.source, Later) else place.source
         if not place.network:
             return ()
         from kitstudio.registry.hub import HubSource
@@ -138,6 +138,7 @@ def _page(place: Place, artifact: Artifact, tags: tuple[str, ...]) -> KitDetails
         uncounted=view.uncounted(reading, card.reference),
         versions=view.version_rows(tags),
         signature_tags=sum(view.is_signature(tag) for tag in tags),
+        folded_tags=tuple(tag for tag in tags if view.is_signature(tag)),
         problems=reading.problems if card.kind is CardKind.ERROR else (),
         attachments=_attachments(artifact, tags),
         notes=_notes(artifact, card, reading),

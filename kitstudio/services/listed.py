@@ -32,7 +32,7 @@ class Listed:
 
 async def listed(place: Place) -> Listed:
     """Ask a place what it has."""
-    source = place.source.opened() if isinstance(place.source, Later) else place.source
+    source = await place.source.opened() if isinstance(place.source, Later) else place.source
     if place.registry == HUB and "/" in place.path:
         return Listed((f"{HUB}/{place.path}",))
     if place.kind is SourceKind.HUB:
@@ -56,9 +56,9 @@ async def listed(place: Place) -> Listed:
 
 async def found_at_hub(place: Place, query: str) -> Listed:
     """What Docker Hub finds for a query: its lists are cut short, its search reaches the rest."""
+    source = await place.source.opened() if isinstance(place.source, Later) else place.source
     from kitstudio.registry.hub import HubSource
 
-    source = place.source.opened() if isinstance(place.source, Later) else place.source
     assert isinstance(source, HubSource)
     hub = await source.search(query)
     about = {kit.repository: kit for kit in hub.kits}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kitstudio.registry.reference import Reference
 from kitstudio.registry.source import Artifact, Manifest, Platform, RegistryError, Source
+from kitstudio.registry.threads import in_thread
 
 
 class Later:
@@ -14,28 +15,32 @@ class Later:
 
     def __init__(self, make: Callable[[], Source]) -> None:
         self._make = make
+        self._known = False
 
-    def opened(self) -> Source:
-        """The source itself."""
+    async def opened(self) -> Source:
+        """The source itself; what it needs is loaded in a thread."""
+        if not self._known:
+            await in_thread(lambda stop: self._make())
+            self._known = True
         return self._make()
 
     async def list(self) -> tuple[str, ...]:
-        return await self._make().list()
+        return await (await self.opened()).list()
 
     async def tags(self, repository: str) -> tuple[str, ...]:
-        return await self._make().tags(repository)
+        return await (await self.opened()).tags(repository)
 
     async def manifest(self, reference: Reference) -> Manifest:
-        return await self._make().manifest(reference)
+        return await (await self.opened()).manifest(reference)
 
     async def artifact(self, reference: Reference, platform: Platform | None = None) -> Artifact:
-        return await self._make().artifact(reference, platform)
+        return await (await self.opened()).artifact(reference, platform)
 
     async def blob(self, reference: Reference, digest: str, size: int) -> Path:
-        return await self._make().blob(reference, digest, size)
+        return await (await self.opened()).blob(reference, digest, size)
 
     async def events(self) -> AsyncIterator[str]:
-        async for repository in self._make().events():
+        async for repository in (await self.opened()).events():
             yield repository
 
 

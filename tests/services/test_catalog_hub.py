@@ -200,6 +200,40 @@ async def test_the_next_run_shows_what_was_kept_with_its_age_and_asks_only_when_
     await later.close()
 
 
+async def test_what_was_kept_stays_while_its_registry_is_away_and_is_asked_for_once(
+    opened: Studio, hub: HubDouble
+) -> None:
+    await opened.catalog.refresh("hub")
+    await opened.catalog.want(TOOL)
+    later = await again(opened)
+    await later.catalog.refresh("hub")
+    hub.limited = "60"
+    await later.catalog.want(TOOL)
+    asked = len(hub.paths)
+    assert cards(later)[TOOL].kind is CardKind.MIXIN and cards(later)[TOOL].fetched_at > 0
+    await later.catalog.want(TOOL)
+    assert len(hub.paths) == asked
+    await later.close()
+
+
+async def test_the_page_of_an_older_version_leaves_the_card_alone(opened: Studio, hub: HubDouble) -> None:
+    await opened.catalog.refresh("hub")
+    await opened.catalog.details(f"{TOOL}:1.0")
+    assert cards(opened)[TOOL].kind is CardKind.LOADING
+    await opened.catalog.details(TOOL)
+    assert cards(opened)[TOOL].version == "2.0"
+
+
+async def test_a_private_kit_no_list_names_is_reached_by_its_reference(opened: Studio, hub: HubDouble) -> None:
+    everything = dict(hub.images)
+    hub.private.add("acme/tool")
+    await opened.catalog.refresh("hub")
+    opened.places.sign_ins().accounts.add(Account("docker.io", "ada", SESSION), "secret")
+    hub.images = everything
+    details = await opened.catalog.details(f"{TOOL}:2.0")
+    assert details.descriptor is not None and details.descriptor.display_name == "Tool"
+
+
 async def test_offline_shows_what_was_kept_and_sends_nothing(opened: Studio, hub: HubDouble) -> None:
     await opened.catalog.refresh("hub")
     await opened.catalog.want(TOOL)
