@@ -105,6 +105,7 @@ async def status_of(folder: SandboxFolder) -> SandboxStatus:
         skipped=record.skipped,
         ports=record.ports if record.state is State.RUNNING else (),
         idle_stop=record.idle_stop if record.state is State.RUNNING else 0.0,
+        renewed=record.renewed if record.state is State.RUNNING else 0,
         note=record.note if record.state is State.STOPPED else "",
     )
 

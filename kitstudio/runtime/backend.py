@@ -174,6 +174,7 @@ class SandboxStatus:
     ports: tuple[str, ...] = ()
     idle_stop: float = 0.0
     note: str = ""
+    renewed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +290,9 @@ class Backend(Protocol):
 
     async def rebind(self, service: str) -> tuple[str, ...]:
         """Hand a service's secret as it is now to every running sandbox that signs in to it; their names."""
+
+    async def renewed(self, name: str) -> Mapping[str, str]:
+        """Tokens a provider renewed since somebody last came for them, by service; to be kept on the host."""
 
     async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
         """The command behind a verb of ``agent-sessions@1`` (prompt, resume, continue, list), for ``execute``."""

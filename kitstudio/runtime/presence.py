@@ -4,9 +4,11 @@ boot, before any hook."""
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.runtime.capabilities import AGENT_SKILL
+from kitstudio.runtime.capabilities.credential_file import render_file
 from kitstudio.runtime.capabilities.git_identity import config_path, with_identity
 from kitstudio.runtime.launch import LaunchPlan
 from kitstudio.runtime.lifecycle import Guest
@@ -55,6 +57,17 @@ async def expose_skills(guest: Guest, plan: LaunchPlan) -> tuple[str, ...]:
             )
         left_out.append(f"{AGENT_SKILL}: something else is at {skill.path}")
     return tuple(left_out)
+
+
+async def write_credential_files(guest: Guest, plan: LaunchPlan, secrets: Mapping[str, str]) -> None:
+    """Render the files agents look for their tokens in, with stand-ins; the agent's own, readable by it alone."""
+    owner = plan.contract.account
+    for credential in plan.credentials:
+        if credential.service not in secrets:
+            continue
+        file = render_file(credential, secrets[credential.service], owner.home)
+        if file is not None:
+            await guest.write_file(file.path, file.content.encode(), uid=owner.uid, gid=owner.gid, mode=0o600)
 
 
 async def trust_authority(guest: Guest, plan: LaunchPlan, pem: str) -> dict[str, str]:

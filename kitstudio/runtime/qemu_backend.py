@@ -284,6 +284,16 @@ class QemuBackend:
                 told.append(status.name)
         return tuple(told)
 
+    async def renewed(self, name: str) -> Mapping[str, str]:
+        """Tokens a provider renewed since the last time somebody came for them, by service."""
+        folder = self._folder(name)
+        try:
+            async with control.request(folder.path, "renewed") as channel:
+                found = (await channel.receive_json())["secrets"]
+        except SandboxError:
+            return {}
+        return {str(service): str(text) for service, text in found.items()}
+
     async def _held(self, plan: LaunchPlan) -> Mapping[str, str]:
         """The secrets of a sandbox that starts again; ``SandboxError`` where a required one is gone."""
         held = await self._secrets([each.service for each in plan.credentials])

@@ -39,7 +39,8 @@ class Process:
 class Record:
     """``state.json``. ``created`` False: the sandbox never became ready, so it does not exist yet.
 
-    ``repair``: label of what mends a broken one. ``ports``, ``idle_stop``, ``note``: as in ``SandboxStatus``.
+    ``repair``: label of what mends a broken one. ``renewed``: tokens to be come for. ``ports``,
+    ``idle_stop``, ``note``: as in ``SandboxStatus``.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Record:
     skipped: tuple[str, ...] = ()
     broken: str = ""
     repair: str = ""
+    renewed: int = 0
     supervisor: Process | None = None
     machine: Process | None = None
     ports: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ from kitstudio.runtime.launch import LaunchPlan
 from kitstudio.runtime.lifecycle import HookLog, run_hook, write_profile, write_start_files
 from kitstudio.runtime.policy import Phase, read_policy
 from kitstudio.runtime.ports import LOOPBACK, Publisher
-from kitstudio.runtime.presence import expose_skills, set_identity, trust_authority
+from kitstudio.runtime.presence import expose_skills, set_identity, trust_authority, write_credential_files
 from kitstudio.runtime.proxy.authority import Authority
 from kitstudio.runtime.proxy.credentials import CredentialPresenter
 from kitstudio.runtime.proxy.dial import resolver_with
@@ -93,13 +93,14 @@ class Supervisor:
         self._record: Record = self.folder.read()
         self._decisions = DecisionLog(self.folder.decisions)
         self._secrets: dict[str, str] = {}
+        self._fresh: set[str] = set()
         self._trust: dict[str, str] = {}
         self._authority = Authority.load_or_create(self.folder.authority, self._plan.name)
         self._proxy = Proxy(
             read_policy(self._plan.rules, self._plan.private_names),
             self._decisions,
             resolver=resolver_with(self._plan.hosts),
-            presenter=CredentialPresenter(self._plan.credentials, self._secrets),
+            presenter=CredentialPresenter(self._plan.credentials, self._secrets, self._renewed),
             authority=self._authority,
         )
         self._hooks = HookLog(self._earlier_hooks(), self._hooks_changed)
@@ -198,6 +199,11 @@ class Supervisor:
             case "launch":
                 self._bind(request.get("secrets"))
                 await self._serve_launch(channel, first=request.get("first") is True)
+            case "renewed":
+                fresh = {name: self._secrets[name] for name in self._fresh if name in self._secrets}
+                await channel.send_json({"secrets": fresh})
+                self._fresh.difference_update(fresh)
+                self._note(renewed=len(self._fresh))
             case "bind":
                 self._bind(request.get("secrets"))
                 await channel.send_json({"bound": sorted(self._secrets)})
@@ -258,6 +264,11 @@ class Supervisor:
         found = given if isinstance(given, dict) else {}
         self._secrets.clear()
         self._secrets |= {str(name): str(text) for name, text in found.items() if name in wanted}
+
+    def _renewed(self, service: str) -> None:
+        """A provider gave new tokens: whoever keeps them on the host is to come for them."""
+        self._fresh.add(service)
+        self._note(renewed=len(self._fresh))
 
     def _variables(self, phase: Phase) -> dict[str, str]:
         return self._trust | variables(self._plan.credentials, self._secrets, phase)
@@ -324,6 +335,7 @@ class Supervisor:
         await write_start_files(session, plan)
         await set_identity(session, plan)
         self._trust = await trust_authority(session, plan, self._authority.pem)
+        await write_credential_files(session, plan, self._secrets)
         left_out = await expose_skills(session, plan)
         self._note(skipped=tuple(dict.fromkeys((*self._record.skipped, *left_out))))
         if first:

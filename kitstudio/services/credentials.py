@@ -80,6 +80,12 @@ class Credentials:
         self.changed.publish(service)
         return made
 
+    async def renew(self, service: str, secret: str) -> None:
+        """Put renewed tokens where the old ones are; a binding taken back meanwhile stays taken back."""
+        bound = {binding.service: binding.store for binding in await self.list()}
+        if service in bound:
+            await self.bind(service, secret, bound[service])
+
     async def unbind(self, service: str) -> None:
         """Forget a service's secret. Raises ``CredentialError`` where there is none."""
         from kitstudio.registry.threads import in_thread

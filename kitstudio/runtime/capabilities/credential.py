@@ -57,6 +57,7 @@ class OAuth:
     hosts: tuple[str, ...] = ()
     access_sentinel: str = ""
     refresh_sentinel: str = ""
+    key_sentinel: str = ""
     names: tuple[str, str, str] = ("access_token", "refresh_token", "expires_in")
     file: tuple[str, str, str] | None = None
 
@@ -86,6 +87,15 @@ class CredentialPlan:
             yield from self.oauth.hosts
             if self.oauth.endpoint[0]:
                 yield self.oauth.endpoint[0]
+
+    def is_endpoint(self, phase: Phase, host: str, port: int, target: str = "") -> bool:
+        """Whether that host (and path, where ``target`` is stated) is the token endpoint answered here."""
+        if self.oauth is None or not self.oauth.endpoint[0] or phase not in self.phases:
+            return False
+        pattern, path = self.oauth.endpoint
+        if not names(pattern if ":" in pattern else f"{pattern}:443", host, port):
+            return False
+        return not target or not path or target.partition("?")[0] == path
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,8 @@ def check_secret(secret: str) -> str:
     if not secret or len(secret) > MAX_SECRET:
         raise ValueError(f"a secret has 1 to {MAX_SECRET} characters")
     tokens = Tokens.read(secret)
-    for value in (tokens.access, tokens.refresh, tokens.primary_key):
+    plain = not secret.lstrip().startswith("{")
+    for value in (secret if plain else "", tokens.access, tokens.refresh, tokens.primary_key):
         if not _VISIBLE.fullmatch(value):
             raise ValueError("a secret has visible ASCII characters only: no line ends, no controls")
     if not tokens.access and not tokens.primary_key:
@@ -262,6 +273,7 @@ def _oauth(item: Credential, name: str) -> OAuth:
         hosts=item.oauth.resource_hosts,
         access_sentinel=str(stated.get("accessToken") or sentinel_of(name, item.service, "access")),
         refresh_sentinel=str(stated.get("refreshToken") or sentinel_of(name, item.service, "refresh")),
+        key_sentinel=sentinel_of(name, item.service, "primary"),
         names=(
             str(answer.get("accessToken") or "access_token"),
             str(answer.get("refreshToken") or "refresh_token"),

@@ -61,6 +61,26 @@ class Client:
             raise EOFError
         return h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
 
+    async def whole_body(self, limit: int) -> bytes:
+        """The request's body to its end; ``h11.RemoteProtocolError`` beyond ``limit`` bytes."""
+        found = b""
+        while not isinstance(event := await self.body(), h11.EndOfMessage):
+            found += bytes(event.data)
+            if len(found) > limit:
+                raise h11.RemoteProtocolError("the body is too large", error_status_hint=413)
+        return found
+
+    async def reply(self, status: int, document: bytes) -> None:
+        """A whole answer in JSON."""
+        headers = [
+            (b"Content-Type", b"application/json"),
+            (b"Cache-Control", b"no-store"),
+            (b"Content-Length", str(len(document)).encode()),
+        ]
+        await self._send(h11.Response(status_code=status, headers=headers))
+        await self._send(h11.Data(data=document))
+        await self._send(h11.EndOfMessage())
+
     async def accept_tunnel(self) -> bytes:
         """Answer a CONNECT and give back bytes the client sent ahead."""
         await self._next()

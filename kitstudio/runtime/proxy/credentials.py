@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass
 
 from kitstudio.runtime.capabilities.credential import CredentialPlan, Tokens, names
 from kitstudio.runtime.policy import Phase
-from kitstudio.runtime.proxy.presenter import Headers
+from kitstudio.runtime.proxy.oauth import Post, Reply, answer
+from kitstudio.runtime.proxy.presenter import Headers, TokenEndpoint
 from kitstudio.runtime.proxy.request import Unacceptable
 
 
 class CredentialPresenter:
     """``proxy.Presenter`` over the credentials of one sandbox. ``values``: secrets by service, read at each request,
-    so that one changed on the host is used by the next."""
+    so that one changed on the host is used by the next; ``renewed`` is told of services whose tokens a provider
+    renewed."""
 
-    def __init__(self, plans: Sequence[CredentialPlan], values: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        plans: Sequence[CredentialPlan],
+        values: MutableMapping[str, str],
+        renewed: Callable[[str], None] = lambda service: None,
+    ) -> None:
         self._plans = tuple(plans)
         self._values = values
+        self._renewed = renewed
+        self._one = asyncio.Lock()
 
     def covers(self, phase: Phase, host: str, port: int) -> bool:
         """Whether any secret is presented to that host in that phase."""
         return any(plan.looks_into(phase, host, port) for plan in self._plans)
+
+    def endpoint(self, phase: Phase, host: str, port: int, target: str = "") -> TokenEndpoint | None:
+        """The token endpoint of an OAuth credential whose secret is held."""
+        for plan in self._plans:
+            if plan.service in self._values and plan.is_endpoint(phase, host, port, target):
+                return _Endpoint(self, plan)
+        return None
+
+    async def renew(self, plan: CredentialPlan, method: str, content_type: str, body: bytes, post: Post) -> Reply:
+        """Answer one request to the token endpoint; one at a time, so that a token is not renewed twice."""
+        async with self._one:
+            before = Tokens.read(self._values[plan.service])
+            reply, after = await answer(plan, before, method, content_type, body, post)
+            if after != before:
+                self._values[plan.service] = after.written()
+                self._renewed(plan.service)
+        return reply
 
     def present(self, phase: Phase, host: str, port: int, headers: Headers, *, secure: bool) -> Headers:
         """The headers with every secret of this host in place; a stand-in never leaves.
@@ -38,6 +66,16 @@ class CredentialPresenter:
         return headers
 
 
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    presenter: CredentialPresenter
+    plan: CredentialPlan
+
+    async def reply(self, method: str, content_type: str, body: bytes, post: Post) -> tuple[int, bytes]:
+        found = await self.presenter.renew(self.plan, method, content_type, body, post)
+        return found.status, found.body
+
+
 def _presented(plan: CredentialPlan, secret: str, host: str, port: int, headers: Headers) -> Headers:
     for place in plan.presentations:
         if names(place.host, host, port):
@@ -46,9 +84,12 @@ def _presented(plan: CredentialPlan, secret: str, host: str, port: int, headers:
         return headers
     tokens = Tokens.read(secret)
     if any(names(pattern, host, port) for pattern in plan.oauth.hosts):
-        sentinel = plan.oauth.access_sentinel.encode()
-        if any(sentinel in value for _, value in headers):
-            return [(name, value.replace(sentinel, tokens.access.encode())) for name, value in headers]
+        for stand_in, real in (
+            (plan.oauth.access_sentinel, tokens.access),
+            (plan.oauth.key_sentinel, tokens.primary_key),
+        ):
+            if real and any(stand_in.encode() in value for _, value in headers):
+                return [(name, value.replace(stand_in.encode(), real.encode())) for name, value in headers]
         headers = _with(headers, "Authorization", f"Bearer {tokens.access}")
     return headers
 

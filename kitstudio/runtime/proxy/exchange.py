@@ -75,6 +75,39 @@ async def exchange(
         await asyncio.gather(uploading, return_exceptions=True)
 
 
+async def post_once(
+    reader: ByteReader, writer: ByteWriter, host: str, target: bytes, content_type: str, body: bytes
+) -> tuple[int, bytes]:
+    """One POST of ours, and the answer's status and body (at most 1 MiB)."""
+    server = h11.Connection(h11.CLIENT, max_incomplete_event_size=65536)
+    headers = [
+        ("Host", host),
+        ("Content-Type", content_type or "application/x-www-form-urlencoded"),
+        ("Content-Length", str(len(body))),
+        ("Accept", "application/json"),
+        ("Connection", "close"),
+    ]
+    request = h11.Request(method="POST", target=target, headers=headers)
+    for sent in (request, h11.Data(data=body), h11.EndOfMessage()):
+        writer.write(server.send(sent) or b"")
+    await writer.drain()
+    status, found = 0, b""
+    while True:
+        event = server.next_event()
+        if event is h11.NEED_DATA:
+            server.receive_data(await reader.read(CHUNK))
+        elif isinstance(event, h11.Response):
+            status = event.status_code
+        elif isinstance(event, h11.Data):
+            found += bytes(event.data)
+            if len(found) > 1 << 20:
+                raise h11.RemoteProtocolError("the answer is too large")
+        elif isinstance(event, h11.EndOfMessage):
+            return status, found
+        elif isinstance(event, h11.ConnectionClosed):
+            raise EOFError("the answer ends early")
+
+
 async def carry(
     client: Client,
     upstream: tuple[ByteReader, ByteWriter],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from kitstudio.runtime.policy import Phase
+from kitstudio.runtime.proxy.oauth import Post
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -15,8 +16,19 @@ class Presenter(Protocol):
     def covers(self, phase: Phase, host: str, port: int) -> bool:
         """Whether requests to that host may have to carry a credential, and so must be looked into."""
 
+    def endpoint(self, phase: Phase, host: str, port: int, target: str = "") -> TokenEndpoint | None:
+        """The token endpoint at that host, and at that path where ``target`` is stated; it needs no policy entry,
+        since nothing of the sandbox reaches it."""
+
     def present(self, phase: Phase, host: str, port: int, headers: Headers, *, secure: bool) -> Headers:
         """The headers with the credential in place. Raises ``Unacceptable`` where it must not be sent like this."""
+
+
+class TokenEndpoint(Protocol):
+    """A token endpoint that is answered here."""
+
+    async def reply(self, method: str, content_type: str, body: bytes, post: Post) -> tuple[int, bytes]:
+        """Status and JSON body for one request."""
 
 
 class NoPresenter:
@@ -25,6 +37,10 @@ class NoPresenter:
     def covers(self, phase: Phase, host: str, port: int) -> bool:
         """Never."""
         return False
+
+    def endpoint(self, phase: Phase, host: str, port: int, target: str = "") -> TokenEndpoint | None:
+        """None."""
+        return None
 
     def present(self, phase: Phase, host: str, port: int, headers: Headers, *, secure: bool) -> Headers:
         """Unchanged."""

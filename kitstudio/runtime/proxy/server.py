@@ -20,9 +20,10 @@ from kitstudio.runtime.policy import EgressPolicy, Phase, Ruling
 from kitstudio.runtime.proxy.authority import Authority
 from kitstudio.runtime.proxy.client import ByteReader, ByteWriter, Client, Limits
 from kitstudio.runtime.proxy.dial import CHUNK, Connector, Forbidden, Resolver, Unreachable, connect, dial, resolve
-from kitstudio.runtime.proxy.exchange import carry, exchange
+from kitstudio.runtime.proxy.exchange import carry, exchange, post_once
 from kitstudio.runtime.proxy.log import DecisionLog
-from kitstudio.runtime.proxy.presenter import NoPresenter, Presenter
+from kitstudio.runtime.proxy.oauth import MAX_BODY
+from kitstudio.runtime.proxy.presenter import NoPresenter, Presenter, TokenEndpoint
 from kitstudio.runtime.proxy.request import (
     Unacceptable,
     authority_of,
@@ -127,7 +128,8 @@ class Proxy:
             return await self._reject(client, request, bad)
         if request.method == b"CONNECT":
             ruling = self._policy.decide(self.phase, host, port)
-            if ruling.allowed and (ruling.inspect or self._presenter.covers(self.phase, ruling.host, port)):
+            inside = ruling.allowed and (ruling.inspect or self._presenter.covers(self.phase, ruling.host, port))
+            if inside or self._presenter.endpoint(self.phase, ruling.host, port):
                 await self._look_inside(client, request, ruling)
                 return False
         else:
@@ -191,6 +193,9 @@ class Proxy:
         except Unacceptable as bad:
             return await self._reject(client, request, bad)
         method = request.method.decode("ascii")
+        endpoint = self._presenter.endpoint(self.phase, host, port, target.decode("ascii"))
+        if endpoint is not None and secure:
+            return await self._renew(client, request, endpoint, Ruling(True, self.phase, host, port), target)
         ruling = self._policy.decide_request(self.phase, host, port, method, target.decode("ascii"))
         upstream = await self._reach(client, request, ruling, secure=secure)
         if upstream is None:
@@ -199,6 +204,33 @@ class Proxy:
             return await self._forward(client, request, target, ruling, upstream, secure=secure)
         finally:
             upstream[1].close()
+
+    async def _renew(
+        self, client: Client, request: h11.Request, endpoint: TokenEndpoint, ruling: Ruling, target: bytes
+    ) -> bool:
+        """Answer for a token endpoint; what must be asked of the real one is asked from here."""
+        body = await client.whole_body(MAX_BODY)
+        given = next((value for name, value in request.headers if name == b"content-type"), b"")
+
+        async def post(content_type: str, sent: bytes) -> tuple[int, bytes]:
+            async with asyncio.timeout(self._limits.connect_seconds):
+                reader, writer = await dial(self._policy, ruling, self._resolver, self._connector)
+                try:
+                    await writer.start_tls(self._trust(), server_hostname=ruling.host)
+                    return await post_once(reader, writer, ruling.host, target, content_type, sent)
+                finally:
+                    writer.close()
+
+        try:
+            status, answer = await endpoint.reply(request.method.decode("ascii"), given.decode("latin-1"), body, post)
+        except (Forbidden, Unreachable, TimeoutError, OSError, EOFError, h11.RemoteProtocolError) as error:
+            why = f"the token endpoint does not answer: {error or 'no answer in time'}"
+            self._record(ruling, request, why)
+            await client.refuse(502, f"Unreachable: {why}.")
+            return False
+        self._record(ruling, request, "answered by the host with stand-ins")
+        await client.reply(status, answer)
+        return client.again()
 
     async def _reach(
         self, client: Client, request: h11.Request, ruling: Ruling, *, secure: bool = False

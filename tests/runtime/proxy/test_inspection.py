@@ -27,6 +27,9 @@ class Key:
     def covers(self, phase: Phase, host: str, port: int) -> bool:
         return host == "key.test"
 
+    def endpoint(self, phase: Phase, host: str, port: int, target: str = "") -> None:
+        return None
+
     def present(self, phase: Phase, host: str, port: int, headers: Headers, *, secure: bool) -> Headers:
         if not self.covers(phase, host, port):
             return headers
