@@ -122,13 +122,14 @@ class InputsColumn(ScrollContent):
 
     def show_plan(self, plan: Plan) -> None:
         """Show what stands in the way, and what can be set."""
-        problems = (*plan.problems, *plan.runtime_problems)
         count = blocking(plan)
         words = tr("{n} block launch") if count > 1 else tr("{n} blocks launch")
         self._chip.show_look(ChipLook(words.format(n=count), Tone.CRITICAL, "critical", bold=True))
         self._chip.setVisible(count > 0)
         self._found.setVisible(count > 0)
-        self.problems.show_problems(problems, loading=plan.loading, launchable=plan.launchable)
+        self.problems.show_problems(
+            plan.problems, plan.runtime_problems, loading=plan.loading, launchable=plan.launchable
+        )
         self.inputs.show_inputs(plan.inputs)
         kits = len({each.kit for each in plan.inputs})
         note = tr("{n} in {kits}").format(n=len(plan.inputs), kits=counted(kits, "Kit", "Kits")) if plan.inputs else ""

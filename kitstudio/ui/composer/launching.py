@@ -56,7 +56,7 @@ class Launching(QObject):
                 remedy="Choose a folder that exists.",
             )
         value = self._studio.composer.value
-        request = self._studio.approvals.request(lock_name(value), value.plan)
+        request = await self._studio.approvals.request(lock_name(value), value.plan)
         approved = await desk_of(self._studio, self._theme, self._owner).ask(request)
         if approved is None:
             words = tr("Nothing was granted. What you left undecided waits under Approvals.")
@@ -78,9 +78,9 @@ class Launching(QObject):
         value = await self._studio.composer.settled()
         approvals = self._studio.approvals
         name = lock_name(value)
-        if not value.plan.launchable or approvals.lock(name) is None:
+        if not value.plan.launchable or await approvals.lock(name) is None:
             return
-        request = approvals.request(name, value.plan)
+        request = await approvals.request(name, value.plan)
         if not request.review.widens:
             self.told.emit("success", tr("Nothing more is asked for."), tr("It stays within what you approved."))
             return

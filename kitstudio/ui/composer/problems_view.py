@@ -14,7 +14,7 @@ from kitstudio.ui.composer.rows import name_and_version, problem_kits
 from kitstudio.ui.flow import Flow
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets.basic import Icon, Painted, button, line, row, text_label
+from kitstudio.ui.widgets.basic import Icon, Painted, button, line, row, set_ground, text_label
 from kitstudio.ui.widgets.text import tr, visible
 
 _SHOWN = 40
@@ -37,10 +37,15 @@ class ProblemsView(QWidget):
         self._layout.setSpacing(0)
         self.widgets: list[ProblemWidget] = []
 
-    def show_problems(self, problems: Sequence[Problem], *, loading: bool, launchable: bool) -> None:
-        """Show these; nothing is rebuilt where nothing changed."""
-        problems = tuple(problems)
-        key = (problems, loading, launchable)
+    def show_problems(
+        self, own: Sequence[Problem], runtime: Sequence[Problem] = (), *, loading: bool, launchable: bool
+    ) -> None:
+        """Show what is wrong with the set, and apart from it what this runtime cannot do.
+
+        Nothing is rebuilt where nothing changed.
+        """
+        problems = (*own, *runtime)
+        key = (problems, len(runtime), loading, launchable)
         if key == self._key:
             return
         self._key = key
@@ -50,6 +55,8 @@ class ProblemsView(QWidget):
                 widget.deleteLater()
         self.widgets = []
         for number, problem in enumerate(problems[:_SHOWN]):
+            if number == len(own):
+                self._layout.addWidget(self._apart())
             widget = ProblemWidget(self.theme, problem, number)
             widget.pressed.connect(lambda kits, widget=widget: self._choose(widget, kits))
             widget.remedy_wanted.connect(self.remedy_wanted)
@@ -65,6 +72,19 @@ class ProblemsView(QWidget):
             chosen.mark(True)
         self.chosen.emit(frozenset(chosen.problem.kits) if chosen is not None else frozenset())
         self.shown.emit()
+
+    def _apart(self) -> QWidget:
+        """What follows is no fault of the set."""
+        made = QWidget()
+        made.setObjectName("runtimeProblems")
+        layout = QVBoxLayout(made)
+        layout.setContentsMargins(self.theme.px(16), self.theme.px(10), self.theme.px(16), self.theme.px(8))
+        layout.setSpacing(self.theme.px(2))
+        layout.addWidget(text_label(tr("Not with sandboxes on this machine"), Type.NAME))
+        words = tr("The set may be right; what follows is what this version of Kit Studio cannot enforce.")
+        layout.addWidget(text_label(words, Type.SMALL, "secondary", wrap=True))
+        set_ground(made, "sunken")
+        return made
 
     def _nothing(self, loading: bool, launchable: bool) -> QWidget:
         if loading:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.plan import Edge, Member, Plan, Problem, ProblemKind
-from kitstudio.models.review import Chip, Weight, chips
+from kitstudio.models.review import Chip, Permission, Weight, chips
 from kitstudio.models.words import claim
 from kitstudio.ui.widgets.monogram import repository_of
 from kitstudio.ui.widgets.text import tr
@@ -63,6 +64,10 @@ def stack_rows(plan: Plan, pinned: frozenset[str] = frozenset()) -> tuple[KitRow
     order += [reference for reference in members if reference not in order]
     workloads = {plan.workload} if plan.workload else set()
     troubled = {kit for problem in (*plan.problems, *plan.runtime_problems) for kit in problem.kits}
+    asked: dict[str, list[Permission]] = defaultdict(list)
+    for permission in plan.permissions:
+        for kit in {asker.kit for asker in permission.askers}:
+            asked[kit].append(permission)
     rows = []
     for index, reference in enumerate(order):
         member = members[reference]
@@ -76,7 +81,7 @@ def stack_rows(plan: Plan, pinned: frozenset[str] = frozenset()) -> tuple[KitRow
                 pinned=reference in pinned or "@sha256:" in reference,
                 loading=member.loading,
                 problem=reference in troubled or member.failure is not None,
-                chips=_chips(plan, member),
+                chips=_chips(member, asked[reference]),
                 known=member.descriptor is not None,
                 reason=_reason(plan, member, order[index - 1]) if index else None,
             )
@@ -115,12 +120,7 @@ def order_explained(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def _chips(plan: Plan, member: Member) -> tuple[Chip, ...]:
-    own = [
-        permission
-        for permission in plan.permissions
-        if any(asker.kit == member.reference for asker in permission.askers)
-    ]
+def _chips(member: Member, own: Sequence[Permission]) -> tuple[Chip, ...]:
     if own:
         return chips(own)
     return chips(member.descriptor) if member.descriptor is not None else ()

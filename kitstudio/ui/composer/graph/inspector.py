@@ -85,7 +85,8 @@ class Inspector(QScrollArea):
         namespace = repository.rpartition("/")[0].rpartition("/")[2]
         words.addWidget(Elided(" · ".join(p for p in (kind, version, namespace) if p), Type.SMALL, "secondary"))
         head = row(Monogram(theme, repository, 40), spacing=theme.px(12))
-        head.addLayout(words, 1)
+        head.addLayout(words)
+        head.addStretch(1)
         layout.addLayout(head)
         if member.descriptor is not None:
             held = ChipRow(theme)
@@ -162,8 +163,13 @@ class Inspector(QScrollArea):
         self._shown = None
         self.show_kit(self._plan, self.reference)
 
+    def fit(self, room: int) -> None:
+        """Never more than two fifths of the pane, so that large text leaves the graph its place."""
+        self.setFixedWidth(min(self.theme.px(WIDTH), room * 2 // 5))
+
     def _resize(self) -> None:
-        self.setFixedWidth(self.theme.px(WIDTH))
+        parent = self.parentWidget()
+        self.fit(parent.width() if parent is not None else self.theme.px(1200))
 
 
 def _name(reference: str) -> str:

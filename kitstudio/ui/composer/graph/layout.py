@@ -96,7 +96,7 @@ def _rows(boxes: Sequence[Box], links: Sequence[Link], widest: int) -> list[list
     for link in links:
         below[link.source].append(link.target)
     ranks: dict[str, int] = {}
-    for box in sorted(boxes, key=lambda box: (box.level, place[box.key])):
+    for box in sorted(boxes, key=lambda box: (box.level, bool(below[box.key]), place[box.key])):
         lower = [ranks[key] for key in below[box.key] if key in ranks] if box.level > 0 else []
         ranks[box.key] = max([box.level, *(rank + 1 for rank in lower)])
     by_rank: dict[int, list[str]] = defaultdict(list)

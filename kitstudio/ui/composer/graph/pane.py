@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, QSize, Signal
+from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QWidget
 
@@ -15,6 +15,8 @@ from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.basic import Painted, button, icon_button, line, row, text_label
 from kitstudio.ui.widgets.text import tr
+
+_Part = tuple[LineKind | None, str]
 
 
 class GraphPane(QWidget):
@@ -69,8 +71,8 @@ class GraphPane(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         gap = self.theme.px(16)
-        self.legend.move(gap, self.theme.px(12))
-        self.legend.adjustSize()
+        self.inspector.fit(self.width())
+        self.legend.place(gap, self.theme.px(12), self.width() - self.inspector.width() - 2 * gap)
         size = self.controls.sizeHint()
         self.controls.setGeometry(gap, self.view.height() - size.height() - gap, size.width(), size.height())
 
@@ -92,7 +94,8 @@ class Legend(Painted):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(theme, parent)
-        self._parts = (
+        self._lines: list[list[_Part]] = []
+        self._parts: tuple[_Part, ...] = (
             (LineKind.NEEDS, tr("needs")),
             (LineKind.WORKS_WITH, tr("works with")),
             (LineKind.CONFLICT, tr("conflict")),
@@ -100,33 +103,52 @@ class Legend(Painted):
         )
         self.setAccessibleName(tr("Solid lines: needs. Dashed lines: works with. Dotted red lines: conflict."))
 
-    def sizeHint(self) -> QSize:
-        metrics, theme = self.theme.metrics(Type.SMALL), self.theme
-        width = sum(
-            metrics.horizontalAdvance(words) + theme.px(16 if kind is None else 50) for kind, words in self._parts
-        )
-        return QSize(width, self.theme.line(Type.SMALL) + theme.px(8))
+    def place(self, x: int, y: int, room: int) -> None:
+        """Stand there, in as many lines as the room asks for."""
+        self._lines = [[]]
+        used = widest = 0
+        for part in self._parts:
+            width = self._width(part)
+            if used and used + width > room:
+                self._lines.append([])
+                used = 0
+            self._lines[-1].append(part)
+            used += width
+            widest = max(widest, used)
+        self.setGeometry(x, y, widest, len(self._lines) * self._height())
+        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self.theme, QPainter(self)
-        painter.fillRect(self.rect(), theme.colour(Token.SURFACE))
-        painter.setFont(theme.font(Type.SMALL))
-        metrics = theme.metrics(Type.SMALL)
-        x, middle = 0, self.height() // 2
-        for kind, words in self._parts:
-            if kind is not None:
-                pen = QPen(theme.colour(Token.CRITICAL if kind is LineKind.CONFLICT else Token.BORDER_STRONG), 2)
-                if kind is LineKind.WORKS_WITH:
-                    pen.setDashPattern([3, 2])
-                elif kind is LineKind.CONFLICT:
-                    pen.setDashPattern([1, 2])
-                painter.setPen(pen)
-                painter.drawLine(x, middle, x + theme.px(28), middle)
-                x += theme.px(34)
-            painter.setPen(theme.colour(Token.SECONDARY))
-            width = metrics.horizontalAdvance(words)
-            painter.drawText(QRect(x, 0, width + 2, self.height()), 0x80, words)
-            x += width + theme.px(16)
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self.theme.colour(Token.SURFACE))
+        painter.setFont(self.theme.font(Type.SMALL))
+        for number, parts in enumerate(self._lines):
+            x = 0
+            for part in parts:
+                self._paint(painter, part, QPoint(x, number * self._height()))
+                x += self._width(part)
+
+    def _paint(self, painter: QPainter, part: _Part, at: QPoint) -> None:
+        theme, (kind, words) = self.theme, part
+        x = at.x()
+        if kind is not None:
+            pen = QPen(theme.colour(Token.CRITICAL if kind is LineKind.CONFLICT else Token.BORDER_STRONG), 2)
+            if kind is not LineKind.NEEDS:
+                pen.setDashPattern([1, 2] if kind is LineKind.CONFLICT else [3, 2])
+            painter.setPen(pen)
+            middle = at.y() + self._height() // 2
+            painter.drawLine(x, middle, x + theme.px(28), middle)
+            x += theme.px(34)
+        painter.setPen(theme.colour(Token.SECONDARY))
+        area = QRect(x, at.y(), self._width(part), self._height())
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, words)
+
+    def _width(self, part: _Part) -> int:
+        words = self.theme.metrics(Type.SMALL).horizontalAdvance(part[1])
+        return words + self.theme.px(50 if part[0] is not None else 16)
+
+    def _height(self) -> int:
+        return self.theme.line(Type.SMALL) + self.theme.px(6)
 
 
 class _Controls(QWidget):

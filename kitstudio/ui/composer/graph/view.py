@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
 
 from kitstudio.ui.composer.graph.items import NodeItem
@@ -11,7 +11,10 @@ from kitstudio.ui.composer.graph.scene import GraphScene
 from kitstudio.ui.composer.graph.walk import Way, step
 from kitstudio.ui.theme import Theme, Token
 
-LEAST, MOST = 0.1, 3.0
+LEAST, MOST = 0.05, 3.0
+READABLE = 0.4
+"""A set that would be shown smaller than this begins at its workload instead, and *Fit* shows all of it."""
+_BEGIN = 0.75
 STEP = 1.25
 _WAYS = {Qt.Key.Key_Up: Way.UP, Qt.Key.Key_Down: Way.DOWN, Qt.Key.Key_Left: Way.LEFT, Qt.Key.Key_Right: Way.RIGHT}
 
@@ -31,6 +34,7 @@ class GraphView(QGraphicsView):
         self._graph = scene
         self.current = ""
         self._fits = True
+        self._asked = False
         self._pressed: QPoint | None = None
         self.setObjectName("composerGraph")
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -58,19 +62,29 @@ class GraphView(QGraphicsView):
 
     def fit(self) -> None:
         """All of it, never larger than it is drawn for; it stays so while the view or the set changes."""
-        self._fits = True
-        bounds = self._graph.sceneRect()
-        if bounds.isEmpty():
-            return
-        room = self.viewport().rect()
-        scale = min(room.width() / bounds.width(), room.height() / bounds.height(), 1.0)
-        self._set_scale(max(LEAST, scale))
-        self.centerOn(bounds.center())
+        self._fits = self._asked = True
+        self._show_all()
+
+    def _show_all(self) -> None:
+        if not self._graph.sceneRect().isEmpty():
+            self._set_scale(max(LEAST, self._fitting()))
+            self.centerOn(self._graph.sceneRect().center())
 
     def refit(self) -> None:
         """After a change: fit again if it was fitted, else keep the place."""
-        if self._fits:
-            self.fit()
+        if not self._fits or self._graph.sceneRect().isEmpty() or not self.isVisible():
+            return
+        if self._asked or self._fitting() >= READABLE:
+            self._show_all()
+            return
+        self._set_scale(_BEGIN)
+        base = next((node.key for node in self._graph.picture.nodes if node.workload), "")
+        item = self._graph.node(self.current or base)
+        self.centerOn(item if item is not None else self._graph.sceneRect().center())
+
+    def _fitting(self) -> float:
+        bounds, room = self._graph.sceneRect(), self.viewport().rect()
+        return min(room.width() / bounds.width(), room.height() / bounds.height(), 1.0)
 
     def choose(self, key: str) -> None:
         """Make a box the current one and bring it into view; nothing is emitted."""
@@ -137,6 +151,10 @@ class GraphView(QGraphicsView):
         if item is not None and item.node.reference:
             self._go(item.key)
             self.menu_wanted.emit(item.node.reference, event.globalPos())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
