@@ -6,20 +6,23 @@ of this computer, whatever a sandbox does to the modes inside.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import secrets
 import shutil
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from kitstudio.runtime import state
+from kitstudio.runtime import qemu, state
 from kitstudio.runtime.backend import HostMountFolder, SandboxError
 from kitstudio.runtime.capabilities.host_mount import PlannedMount
 from kitstudio.runtime.codec import to_json
 from kitstudio.runtime.qemu.spec import Share
 
+_LAUNCHER = Path(qemu.__file__).with_name("launch.py")
 MOST_COUNTED = 100_000
 """Entries that are counted for a size: what a sandbox filled without bound is told as "at least"."""
 _ID = re.compile(r"[0-9a-f]{24}")
@@ -29,6 +32,23 @@ _ID = re.compile(r"[0-9a-f]{24}")
 class _Card:
     owner: str
     path: str
+
+
+async def why_not_shared(uid: int, gid: int) -> str:
+    """Why this computer cannot show a folder to a sandbox as that user's; empty where it can. Found by trying."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), f"{uid}:{gid}", "true"),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        _, errors = await process.communicate()
+    except BaseException:
+        process.kill()
+        await process.wait()
+        raise
+    return "" if process.returncode == 0 else errors.decode(errors="replace").strip()[-200:] or "it does not say why"
 
 
 def mounts_root(sandbox: Path) -> Path:

@@ -21,13 +21,14 @@ from kitstudio.runtime.capabilities.agent_sessions import plan_sessions
 from kitstudio.runtime.capabilities.agent_skills import plan_skills
 from kitstudio.runtime.capabilities.credential import plan_credentials
 from kitstudio.runtime.capabilities.git_identity import plan_identity
-from kitstudio.runtime.capabilities.host_mount import plan_mounts
+from kitstudio.runtime.capabilities.host_mount import plan_mounts, wants_mounts
 from kitstudio.runtime.capabilities.lifecycle import plan_lifecycle
 from kitstudio.runtime.capabilities.long_running import idle_limit
 from kitstudio.runtime.capabilities.port import plan_ports
 from kitstudio.runtime.capabilities.privileged import is_privileged
 from kitstudio.runtime.capabilities.resources import Host, Size, size_machine
 from kitstudio.runtime.capabilities.volume import plan_volumes
+from kitstudio.runtime.host_mounts import why_not_shared
 from kitstudio.runtime.inventory import EntryType, Inventory
 from kitstudio.runtime.launch import LaunchPlan, StatedOptions, hide
 from kitstudio.runtime.layers import ConvertedLayer, LayerCache
@@ -104,7 +105,9 @@ async def prepare(
             where=approved.lock.name,
             remedy="Launch without a workspace.",
         )
-    mounts, without_mounts = plan_mounts(approved, volumes, contract.workdir if options.workspace else "")
+    account = contract.account
+    unable = await why_not_shared(account.uid, account.gid) if wants_mounts(approved) else ""
+    mounts, without_mounts = plan_mounts(approved, volumes, contract.workdir if options.workspace else "", unable)
     stack = [inventory for kit in kits for inventory in kit.inventories]
     added = await workdir_layer(contract, stack, layers, [layer.inventory for layer in converted])
     profile = plan_profile(approved, contract.workdir)

@@ -41,12 +41,12 @@ class PlannedMount:
 
 
 def plan_mounts(
-    approved: ApprovedLock, volumes: tuple[PlannedVolume, ...], workdir: str
+    approved: ApprovedLock, volumes: tuple[PlannedVolume, ...], workdir: str, unable: str = ""
 ) -> tuple[tuple[PlannedMount, ...], tuple[str, ...]]:
     """The shared folders, parents first, and what optional ones go without.
 
-    ``workdir``: where the workspace is shown, empty where there is none. ``SandboxError`` where two want one place
-    (duty 14) or a required one cannot be given.
+    ``workdir``: where the workspace is shown, empty where there is none; ``unable``: why this computer shares no folder
+    at all (duty 13). ``SandboxError`` where two want one place (duty 14) or a required one cannot be given.
     """
     found: dict[str, PlannedMount] = {}
     skipped: list[str] = []
@@ -60,7 +60,7 @@ def plan_mounts(
             owner = repository(kit) if locked else f"set {approved.lock.name}"
             if stated.path in found or stated.path in taken:
                 raise SandboxError(f"Two requests for storage meet at {stated.path}; it has one owner.", where=kit)
-            why = _why_not(stated.path, workdir, len(found))
+            why = unable or _why_not(stated.path, workdir, len(found))
             if why and not entry.optional:
                 raise SandboxError(f"The shared folder at {stated.path} cannot be given: {why}.", where=kit)
             if why:
@@ -68,6 +68,11 @@ def plan_mounts(
             else:
                 found[stated.path] = PlannedMount(owner, stated.path, stated.mode or "")
     return tuple(sorted(found.values(), key=lambda mount: mount.path.count("/"))), tuple(skipped)
+
+
+def wants_mounts(approved: ApprovedLock) -> bool:
+    """Whether anything asks for a shared folder."""
+    return any(entry.type == HOST_MOUNT for entry in approved.effective.entries())
 
 
 def _why_not(path: str, workdir: str, count: int) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kitstudio.models.capabilities.paths import clean
 from kitstudio.runtime.backend import SandboxError
-from kitstudio.runtime.capabilities.host_mount import MOST, plan_mounts
+from kitstudio.runtime.capabilities.host_mount import MOST, plan_mounts, wants_mounts
 from kitstudio.runtime.capabilities.long_running import Sessions, idle_limit
 from kitstudio.runtime.capabilities.port import plan_ports
 from kitstudio.runtime.capabilities.privileged import is_privileged
@@ -19,7 +19,7 @@ from kitstudio.runtime.capabilities.volume import (
     plan_volumes,
     refuse_changed,
 )
-from kitstudio.runtime.host_mounts import list_mounts, mount_shares, remove_mount
+from kitstudio.runtime.host_mounts import list_mounts, mount_shares, remove_mount, why_not_shared
 from tests.runtime.runtime_sets import approve, capability, descriptor
 
 HERE = "kits.test/tool:2.0.0"
@@ -110,6 +110,25 @@ def test_more_shared_folders_than_a_machine_takes_are_refused() -> None:
     many = [capability("host-mount@1", {"path": f"/m{n}"}) for n in range(MOST + 1)]
     with pytest.raises(SandboxError, match=f"at most {MOST}"):
         plan_mounts(approve({"kits.test/a:1": many}), (), "")
+
+
+def test_computer_that_shares_no_folder_skips_optional_requests_and_refuses_the_rest() -> None:
+    asked = approve({"kits.test/a:1": [capability("host-mount@1", {"path": "/m"}, optional=True)]})
+    assert wants_mounts(asked) and not wants_mounts(approve({"kits.test/a:1": []}))
+    planned, skipped = plan_mounts(asked, (), "", "no user namespaces")
+    assert planned == () and skipped == ("com.docker.sandbox/host-mount@1 /m: no user namespaces",)
+    with pytest.raises(SandboxError, match="no user namespaces"):
+        plan_mounts(
+            approve({"kits.test/a:1": [capability("host-mount@1", {"path": "/m"})]}), (), "", "no user namespaces"
+        )
+
+
+async def test_sharing_is_found_out_by_trying(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert await why_not_shared(1000, 1000) == ""
+    refusing = tmp_path / "launch.py"
+    refusing.write_text("import sys; print('not here', file=sys.stderr); sys.exit(70)")
+    monkeypatch.setattr("kitstudio.runtime.host_mounts._LAUNCHER", refusing)
+    assert await why_not_shared(1000, 1000) == "not here"
 
 
 def test_folder_is_made_once_kept_and_deleted_with_what_a_sandbox_closed(tmp_path: Path) -> None:
