@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cmp_to_key
@@ -15,6 +14,7 @@ from kitstudio.models.document import Document
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.expansion import expand_create
 from kitstudio.models.validate import Form, validate
+from kitstudio.registry.attached import is_signature_tag
 from kitstudio.registry.reference import DEMO, HUB, LOCAL, Reference
 from kitstudio.registry.source import Artifact, ArtifactKind
 from kitstudio.services.catalog_values import CardKind, KitCard, VersionRow
@@ -30,7 +30,6 @@ _DESCRIPTION = "org.opencontainers.image.description"
 _VERSION = "org.opencontainers.image.version"
 _LICENSES = "org.opencontainers.image.licenses"
 _AUTHORS = "org.opencontainers.image.authors"
-_SIGNATURE = re.compile(r"sha256-[0-9a-f]{64}(?:\.[A-Za-z0-9._-]+)?")
 
 
 class NotAKit(KitStudioError):
@@ -246,7 +245,7 @@ def last_segment(reference: Reference) -> str:
 
 def is_signature(tag: str) -> bool:
     """Whether a tag holds a signature or attachment of another one, by the naming tools agreed on."""
-    return _SIGNATURE.fullmatch(tag) is not None
+    return is_signature_tag(tag)
 
 
 def version_rows(tags: Iterable[str]) -> tuple[VersionRow, ...]:

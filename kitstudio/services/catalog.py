@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -62,7 +63,7 @@ __all__ = [
 ]
 
 AT_ONCE = 4
-"""Manifests fetched at the same time."""
+"""Manifests fetched at the same time from one host: a slow one holds up nobody but itself."""
 KEPT_AT_ONCE = 20_000
 """Rows of one list that are kept."""
 
@@ -79,7 +80,7 @@ class Catalog:
         self._settings = settings
         self._pages = KitPages(places)
         self._kept = KeptCards(places.index())
-        self._gate = asyncio.Semaphore(AT_ONCE)
+        self._gates: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(AT_ONCE))
         self._loading = asyncio.Lock()
         self._loaded: set[str] = set()
         self._wanted: dict[tuple[str, str], bool] = {}
@@ -350,7 +351,7 @@ class Catalog:
         while again:
             self._wanted[key] = False
             try:
-                async with self._gate:
+                async with self._gates[shelf.place.registry or shelf.place.id]:
                     card, about = await read_card(shelf.place, repository)
                 card = view.vouched(card, known if shelf.place.kind is SourceKind.HUB else None)
             except KitStudioError as error:

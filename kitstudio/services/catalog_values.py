@@ -115,7 +115,8 @@ class VersionRow:
 class KitDetails:
     """Everything the Kit page shows. ``descriptor`` None for v2 artifacts and images; ``problems``: why it is not
     usable (descriptor errors with line and remedy). ``attachments``: signatures and attestations that are present,
-    none of them verified; ``folded_tags``: the tags ``signature_tags`` counts; ``notes``: what the reader should know (index annotations that contradict …)."""
+    none of them verified; ``folded_tags``: the tags ``signature_tags`` counts; ``notes``: what the reader should know
+    (index annotations that contradict …)."""
 
     card: KitCard
     artifact: Artifact

@@ -137,6 +137,8 @@ class Places:
             )
         location = parse_location(f"./{text}" if _WORD.fullmatch(text) else text, Path.cwd())
         if isinstance(location, LayoutLocation):
+            if location.tag or location.digest:
+                raise RegistryError("A source has no tag.", where=text, remedy=f"Name the layout: oci:{location.path}.")
             return self.layout(location.path)
         if isinstance(location, FolderLocation):
             if (location.path / "oci-layout").exists():
