@@ -227,6 +227,10 @@ class _Making:
         if document.kind not in (Kind.SET, merged.kind):
             message = f"The set states the kind {document.kind}; its Kits make it a {merged.kind}."
             _stop([Problem(ProblemKind.MERGE, (), "kind", message, "State `kind: set`.")])
+        packages = authored_provides(merged)
+        if packages and merged.kind == Kind.MIXIN:
+            message = f"{words.quoted(packages[0])} states a package, which only a workload's content does (§9.6)."
+            _stop([Problem(ProblemKind.MERGE, (), "provides", message)])
         digests = {kit.reference: kit.digest for kit in self.kits}
         return replace(
             merged,

@@ -17,6 +17,7 @@ class Outgoing:
         self._size = size
         self._stop = stop
         self._sent = sent
+        self._untold = 0
 
     def __len__(self) -> int:
         return self._size
@@ -30,7 +31,11 @@ class Outgoing:
         self._stop.check()
         left = self._size - self._file.tell()
         data = self._file.read(left if count < 0 else min(count, left))
-        self._sent(len(data))
+        self._untold += len(data)
+        # A connection takes small pieces; whoever listens wants to hear of it now and then.
+        if self._untold >= CHUNK or len(data) == left:
+            self._sent(self._untold)
+            self._untold = 0
         return data
 
     def tell(self) -> int:
@@ -41,5 +46,6 @@ class Outgoing:
         """Begin again, when a sign-in was asked for; what was told as sent is taken back."""
         before = self._file.tell()
         place = self._file.seek(offset, whence)
-        self._sent(place - before)
+        self._sent(self._untold + place - before)
+        self._untold = 0
         return place

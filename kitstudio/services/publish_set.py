@@ -17,6 +17,8 @@ from pathlib import Path
 import kitstudio
 from kitstudio.models import words
 from kitstudio.models.annotations import BuiltBy, kit_annotations
+from kitstudio.models.artifact import check_artifact
+from kitstudio.models.artifact_view import LaunchConfig, Verdict, View
 from kitstudio.models.canonical import to_value
 from kitstudio.models.capabilities.paths import clean
 from kitstudio.models.descriptor import Descriptor
@@ -34,10 +36,10 @@ from kitstudio.models.publication import (
 )
 from kitstudio.registry.blob_store import BlobStore
 from kitstudio.registry.kit_image import SHARED
-from kitstudio.registry.manifest import parse_platform
+from kitstudio.registry.manifest import parse_config, parse_manifest, parse_platform
 from kitstudio.registry.merged_image import merged_image, merged_index
 from kitstudio.registry.publish import Origin, Parcel
-from kitstudio.registry.reference import DEMO, RegistryError
+from kitstudio.registry.reference import DEMO, LOCAL, Reference, RegistryError
 from kitstudio.registry.source import Platform
 from kitstudio.registry.writer import Entry, Image, LayerBlob, build_layer, folder
 from kitstudio.runtime.backend import SandboxError
@@ -165,6 +167,8 @@ class _Making:
             for one in ordered:
                 for layer in one.artifact.manifest.layers:
                     origins[layer.digest] = (*origins.get(layer.digest, ()), one.origin)
+        if not problems:
+            problems += _preflight(images)
         if problems:
             return Made(made, tuple(problems), tuple(warnings), platforms)
         if any(sum(row.platform == str(p) for row in rows) > MOST_LAYERS for p in platforms):
@@ -207,7 +211,7 @@ class _Making:
         taken = {stem, *(known for built in ordered for known in built.stems)}
         for built in ordered:
             if not built.carries_own:
-                free = _free_stem(slug(words.kit_name(built.kit.reference)), taken)
+                free = _free_stem(slug(built.kit.pinned.repository.rpartition("/")[2]), taken)
                 taken.add(free)
                 files[f"{STAGED}/{free}/kit.yaml".removeprefix("/")] = staged_text(built.kit.descriptor)
         return staged_files(files, self.seconds)
@@ -248,6 +252,20 @@ class _Making:
         if not self.document.display_name:
             found.append("The set has no display name.")
         return found
+
+
+def _preflight(images: Sequence[tuple[Platform, Image]]) -> list[Problem]:
+    """The checks on a published artifact that need no layers: what would fail there is not sent (§10)."""
+    found: dict[str, Problem] = {}
+    for _, image in images:
+        manifest = parse_manifest(Reference(LOCAL, "new"), image.raw)
+        config = parse_config(image.blobs[0], "the merged image")
+        launch = LaunchConfig(config.entrypoint, config.cmd, config.user, config.env)
+        for check in check_artifact(View(manifest.annotations, launch, len(manifest.layers))):
+            if check.verdict is Verdict.FAIL:
+                message = f"What would be published does not pass {check.id}: {check.detail}"
+                found.setdefault(check.id, Problem(ProblemKind.MERGE, (), check.id, message))
+    return list(found.values())
 
 
 def _members(plan: JudgedPlan) -> list[Problem]:

@@ -309,7 +309,7 @@ async def test_a_token_for_sharing_covers_both_repositories(
     await send(parcel(image, origin), target, store, seen.append)
     assert (seen[-1].shared > 0) is readable and seen[-1].done == seen[-1].total
     scopes = [parse_qs(urlsplit(r.path).query).get("scope", []) for r in tokens.requests]
-    assert ["repository:acme/team:pull,push", "repository:kits/tool:pull"] in [sorted(each) for each in scopes]
+    assert ["acme/team", "kits/tool"] in [sorted(scope.split(":")[1] for scope in each) for each in scopes]
 
 
 def test_docker_layers_are_passed_on_as_oci_and_strange_ones_are_refused() -> None:

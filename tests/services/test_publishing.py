@@ -78,6 +78,14 @@ KITS: Mapping[str, Image] = {
         "asks",
     ),
     "demo.invalid/other-base:1.0.0": published(workload("other-base"), "other-base"),
+    "demo.invalid/idle:1.0.0": published(workload("idle"), "idle", config=ImageConfig(user="agent")),
+    "demo.invalid/odd:1.0.0": published(
+        mixin("odd", asking("a.example")),
+        "odd",
+        platforms=(AMD64,),
+        own_sources=False,
+        staged={"kit.yaml": b"not: [a descriptor"},
+    ),
 }
 
 
@@ -240,6 +248,19 @@ async def test_two_workloads_and_unmet_needs_are_refused(studio: Studio, tmp_pat
     found = await refused(studio, set_text([BASE, "demo.invalid/other-base:1.0.0"]), tmp_path)
     assert found[0][0] == "several-workloads"
     assert [kind for kind, _ in await refused(studio, set_text([TOOL]), tmp_path)] == ["requires-missing"]
+
+
+async def test_what_would_fail_its_checks_is_not_sent(studio: Studio, tmp_path: Path) -> None:
+    found = await refused(studio, set_text(["demo.invalid/idle:1.0.0"]), tmp_path)
+    assert [kind for kind, _ in found] == ["merge"] and "entrypoint" in found[0][1]
+
+
+async def test_damaged_staged_sources_are_no_obstacle_and_are_restaged(studio: Studio, tmp_path: Path) -> None:
+    _, artifact = await publish(studio, set_text([BASE, "demo.invalid/odd:1.0.0"]), tmp_path)
+    source = LayoutSource(tmp_path / "out")
+    paths = [file.path for file in (await staged_sources(source, artifact)).files]
+    assert paths == ["odd-set/kit.yaml", "team/kit.yaml"]
+    assert all(conforms(outcome.checks) for outcome in await check_published(studio.places, source, artifact))
 
 
 async def test_inputs_are_answered_handed_on_or_asked_for(studio: Studio, tmp_path: Path) -> None:
