@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.compose import compose, lock_name
 from kitstudio.cli.output import DONE, FAILED, REFUSED, Output, ask, interactive
 from kitstudio.models import lock as locks
+from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.models.plan import Problem
 from kitstudio.models.review import Finding, Review, Uncounted, Weight
@@ -22,6 +23,15 @@ if TYPE_CHECKING:
     from kitstudio.services.composer import Composer
 
 
+ANSWERS = {
+    "approved": "approved",
+    "approved-without-optional": "approved without the optional parts",
+    "kept": "refused, kept as it was",
+    "silent": "applied without asking, within what was approved",
+}
+"""The answers of records in plain words."""
+
+
 async def approve(run: Run) -> int:
     """Decide, and on yes write ``locks/NAME.json``."""
     composer = await compose(run)
@@ -31,9 +41,16 @@ async def approve(run: Run) -> int:
         return run.code
     studio = await run.studio()
     if run.args.export:
-        record = next(r for r in studio.approvals.history() if r.lock_sha256 == approved.sha256 and r.answer != "kept")
-        studio.approvals.export(record, run.args.export)
-        run.output.note(f"The record is in {run.args.export}.")
+        # The lock is in force: a record that cannot be written elsewhere is a warning, not a failed approval.
+        try:
+            records = await studio.approvals.history()
+            record = next(r for r in records if r.lock_sha256 == approved.sha256 and r.answer != "kept")
+            await studio.approvals.export(record, run.args.export)
+            run.output.note(f"The record is in {run.args.export}.")
+        except KitStudioError as error:
+            run.output.note(
+                f"warning: {name} is approved, but its record was not exported: {error.what} {error.remedy}"
+            )
     run.output.document({"approved": True, "widenings": run.findings, "lock": json.loads(locks.encode(approved.lock))})
     run.output.say(f"Approved: {name}, lock {approved.sha256[:12]}….")
     return DONE
@@ -42,7 +59,7 @@ async def approve(run: Run) -> int:
 async def history(run: Run) -> int:
     """Approval records, newest first."""
     studio = await run.studio()
-    records = studio.approvals.history()
+    records = await studio.approvals.history()
     lines = [json.dumps(record_json(record), ensure_ascii=False) for record in records]
     if run.args.export:
         write_atomic(run.args.export.absolute(), "".join(f"{line}\n" for line in lines).encode(), mode=0o644)
@@ -50,7 +67,7 @@ async def history(run: Run) -> int:
     for record in records:
         run.output.line(record_json(record))
     if not run.output.as_json:
-        run.output.table((_when(r.time), r.user, r.name, r.answer, r.title) for r in records)
+        run.output.table((_when(r.time), r.user, r.name, ANSWERS[r.answer], r.title) for r in records)
     if not records:
         run.output.note("Nothing was decided yet.")
     return DONE
@@ -64,26 +81,35 @@ async def decide(run: Run, composer: Composer, name: str) -> ApprovedLock | None
         problems = plan.problems or plan.runtime_problems
         run.output.document({"approved": False, "widenings": [], "lock": None, "problems": _problems(problems)})
         tell_problems(run.output, problems)
+        if why := studio.approvals.withheld(plan):
+            run.output.note(why)
         run.code = FAILED if plan.problems else REFUSED
         return None
-    if why := studio.approvals.tampered(name):
+    if why := await studio.approvals.tampered(name):
         run.output.note(f"warning: {why}")
-    request = studio.approvals.request(name, plan)
+    request = await studio.approvals.request(name, plan)
     run.findings = [finding_json(finding) for finding in request.review.findings]
+    tell_rules(run.output, request)
+    if request.refused:
+        tell_review(run.output, request.review)
+        run.output.document({"approved": False, "widenings": run.findings, "lock": None, "refused": [*request.refused]})
+        run.output.note("Not approved: a rule of yours refuses it, and nothing overrules that.")
+        run.code = REFUSED
+        return None
     if run.args.approve_from:
-        return studio.approvals.approve_from(request, run.args.approve_from)
+        return await studio.approvals.approve_from(request, run.args.approve_from)
     if not request.review.needs_answer:
         if request.review.uncounted:
             tell_review(run.output, request.review)
             run.output.note("Nothing here needs approval: it stays within what is granted, and is recorded.")
-        return studio.approvals.approve(request, frozenset())
+        return await studio.approvals.approve(request, frozenset())
     tell_review(run.output, request.review)
-    accepted = _accepted(run, request, studio.approvals.keep)
+    accepted = await _accepted(run, request, studio.approvals.keep)
     if accepted is None:
         run.output.document({"approved": False, "widenings": run.findings, "lock": None})
         run.code = REFUSED
         return None
-    return studio.approvals.approve(request, accepted)
+    return await studio.approvals.approve(request, accepted)
 
 
 def tell_review(output: Output, review: Review) -> None:
@@ -105,6 +131,12 @@ def tell_review(output: Output, review: Review) -> None:
     output.say()
 
 
+def tell_rules(output: Output, request: Request) -> None:
+    """What the person's own rules did to the reading, each rule named."""
+    for note in request.rules:
+        output.note(f"{note.entry}: {note.sentence}" if note.entry else note.sentence)
+
+
 def tell_problems(output: Output, problems: tuple[Problem, ...] | list[Problem]) -> None:
     """What is wrong with a set, one paragraph each, with what would help."""
     for problem in problems:
@@ -124,7 +156,7 @@ def tell_uncounted(output: Output, changes: Iterable[Uncounted], lead: str) -> N
         output.say(f"    stated by {', '.join(part for part in (change.kit, change.path) if part)}")
 
 
-def _accepted(run: Run, request: Request, keep: Callable[[Request], None]) -> frozenset[str] | None:
+async def _accepted(run: Run, request: Request, keep: Callable[[Request], Awaitable[None]]) -> frozenset[str] | None:
     """Keys of what was said yes to, None if something was not: by flags, else asked on a terminal."""
     stated = frozenset(run.args.accept)
     known = {key for finding in request.review.findings for key in _keys(finding)}
@@ -155,7 +187,7 @@ def _accepted(run: Run, request: Request, keep: Callable[[Request], None]) -> fr
         answer = _answer(question)
         if answer != "yes":
             if answer:
-                keep(request)
+                await keep(request)
             stays = "nothing is granted" if first else "what was approved before stays in force"
             run.output.note(f"Not approved; {stays}.")
             return None

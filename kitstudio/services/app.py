@@ -21,8 +21,9 @@ from kitstudio.services.images import Images
 from kitstudio.services.jobs import Jobs
 from kitstudio.services.network_settings import NETWORK_KEYS
 from kitstudio.services.places import Places
+from kitstudio.services.policy import policy_of
 from kitstudio.services.sandboxes import Sandboxes
-from kitstudio.services.settings import Settings
+from kitstudio.services.settings import Settings, SettingsError
 from kitstudio.services.sign_in import SignIn
 
 if TYPE_CHECKING:
@@ -58,7 +59,12 @@ class Studio:
         self._backend = backend
         self._sandboxes: Sandboxes | None = None
         self.judgement = Judgement(self.places, self._claims, self.catalog.offers)
-        self.approvals = Approvals(home, self.judgement.again)
+        self.approvals = Approvals(
+            home,
+            self.judgement.again,
+            rebuild=lambda lock, document: relock(self.judgement, lock, document),
+            policy=lambda: policy_of(self.settings),
+        )
         self.composer = self.new_composer()
         self._publishing: Publishing | None = None
         self._credentials: Credentials | None = None
@@ -147,8 +153,8 @@ class Studio:
     async def _reapprove(self, lock_sha256: str) -> ApprovedLock:
         if (made := self.approvals.made(lock_sha256)) is not None:
             return made
-        lock, document = self.approvals.granted(lock_sha256)
-        return self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
+        lock, document = await self.approvals.granted(lock_sha256)
+        return await self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
 
     async def _renew(self, service: str, text: str) -> None:
         await self.credentials.renew(service, text)
@@ -171,4 +177,10 @@ class Studio:
         return frozenset(member.digest for member in self.composer.value.plan.members if member.digest)
 
     def _claims(self) -> frozenset[str]:
-        return CLAIMED if self._backend is None else self._backend.capabilities()
+        claimed = CLAIMED if self._backend is None else self._backend.capabilities()
+        try:
+            policy = policy_of(self.settings)
+        except SettingsError:
+            # The gate lets nothing through while the rules cannot be read; the set can still be looked at.
+            return claimed
+        return frozenset(type_ for type_ in claimed if policy.withheld(type_) is None)

@@ -1,51 +1,60 @@
 """The gate (§7.4): the only maker of ``ApprovedLock``. Locks, approval records, what waits.
 
 Records are append-only in the home's database; a lock counts only if its SHA-256 is in one. A decision is recorded
-first and the lock file replaced second: a crash between the two leaves the old lock in force.
+first and the lock file replaced second: a crash between the two leaves the old lock in force. The database and the
+files are used in a thread, one operation after the other; one that is cancelled is finished first, so that the old or
+the new lock is in force and never something between.
 """
 
 from __future__ import annotations
 
-import fcntl
+import asyncio
 import getpass
-import hashlib
 import json
-import os
-import re
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from kitstudio.models import lock as locks
-from kitstudio.models.errors import DescriptorError, KitStudioError
+from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import Answer, ApprovedLock, Lock
 from kitstudio.models.plan import Plan
+from kitstudio.models.policy import HOST_POLICY, Policy, RuleNote, host_refusals, judged
 from kitstudio.models.review import Finding, Review, Weight
+from kitstudio.registry.threads import in_thread
 from kitstudio.services.composition import JudgedPlan
 from kitstudio.services.findings import finding_json
 from kitstudio.services.home import Home, write_atomic
-from kitstudio.services.records import Record, Records
+from kitstudio.services.lock_files import (
+    ApprovalError,
+    GateRefused,
+    LockFiles,
+    check_name,
+    read_lock,
+    record_json,
+    sha256,
+)
+from kitstudio.services.records import Kept, Record, Records
 from kitstudio.services.secret_permissions import refuse_written_secrets
 from kitstudio.services.topic import Topic
 
-__all__ = ["ApprovalError", "Approvals", "GateRefused", "Record", "Request"]
+__all__ = [
+    "ApprovalError",
+    "Approvals",
+    "GateRefused",
+    "Kept",
+    "Record",
+    "Request",
+    "check_name",
+    "read_lock",
+    "record_json",
+    "sha256",
+]
 
-MAX_FILE = 8 * 1024 * 1024
-"""Bytes of a lock or record file that are read."""
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-RECORD_KIND = "kitstudio approval record"
-
-
-class ApprovalError(KitStudioError):
-    """The gate did not let something through, and why."""
-
-
-class GateRefused(ApprovalError):
-    """What was asked is more than was said yes to: refused by the gate, not failed."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,8 @@ class Request:
     """One operation that waits for an answer: the plan, judged against the lock of that name (None: none yet).
 
     ``reduced``: the same set without the optional items the findings come from, for "approve without the optional
-    ones"; None where that is not possible.
+    ones"; None where that is not possible. ``rules``: what the person's own rules did to the reading, each rule named.
+    ``refused``: the sentences of the rules that refuse it; nothing approves it while there is one.
     """
 
     id: str
@@ -62,6 +72,8 @@ class Request:
     review: Review
     granted: Lock | None
     reduced: Plan | None = field(default=None, repr=False)
+    rules: tuple[RuleNote, ...] = ()
+    refused: tuple[str, ...] = ()
 
     @property
     def critical(self) -> tuple[Finding, ...]:
@@ -70,28 +82,63 @@ class Request:
 
 
 class Approvals:
-    """State of the gate. ``changed`` publishes when what waits or the history changed."""
+    """State of the gate. ``changed`` publishes when what waits or the history changed.
+
+    ``rejudge`` judges a plan again with other choices; ``rebuild`` makes the plan of a lock and a set's text, for what
+    waits over a restart; ``policy`` is the person's rules as they are now.
+    """
 
     def __init__(
         self,
         home: Home,
         rejudge: Callable[[JudgedPlan, Mapping[str, bool]], Plan] | None = None,
         *,
+        rebuild: Callable[[Lock, str], Awaitable[Plan]] | None = None,
+        policy: Callable[[], Policy] = Policy,
         clock: Callable[[], float] = time.time,
         user: str = "",
     ) -> None:
         self.changed: Topic[None] = Topic()
-        self._folder = home.locks
         self._records = Records(home.database)
+        self._files = LockFiles(home.locks, self._records)
         self._clock = clock
         self._user = user or getpass.getuser()
         self._rejudge = rejudge
+        self._rebuild = rebuild
+        self._policy = policy
+        self._turn = asyncio.Lock()
         self._waiting: dict[str, Request] = {}
+        self._unready: tuple[Kept, ...] = ()
         self._made: dict[str, ApprovedLock] = {}
 
-    def request(self, name: str, plan: Plan) -> Request:
+    async def load(self) -> None:
+        """Bring back what waited when the program ended. What cannot be judged now stays in ``unready``, named."""
+        kept = await in_thread(lambda stop: self._records.waiting())
+        known = {request.id for request in self._waiting.values()}
+        unready: list[Kept] = []
+        for each in kept:
+            if each.id in known:
+                continue
+            try:
+                if self._rebuild is None:
+                    raise ApprovalError("Nothing here can judge this set again.", where=each.name)
+                plan = await self._rebuild(locks.decode(each.lock), each.document)
+                request = await self.request(each.name, plan)
+            except KitStudioError as error:
+                unready.append(replace(each, why=f"{error.what} {error.remedy}".strip()))
+            else:
+                self._waiting[each.id] = replace(request, id=each.id)
+        order = [each.id for each in kept]
+        self._waiting = dict(sorted(self._waiting.items(), key=lambda item: _place(order, item[0])))
+        self._unready = tuple(unready)
+        self.changed.publish(None)
+
+    async def request(self, name: str, plan: Plan) -> Request:
         """Judge a launchable plan against the lock ``name``. Raises ``KitStudioError`` if it is not launchable."""
         check_name(name)
+        policy = self._policy()
+        if why := self.withheld(plan):
+            raise GateRefused(why, where=name, remedy="Take the rule back under Settings, or leave the Kit out.")
         problems = (*plan.problems, *plan.runtime_problems)
         if problems:
             more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -101,27 +148,61 @@ class Approvals:
         if not plan.launchable:
             raise ApprovalError("The set is still being fetched.", where=name, remedy="Wait until its Kits are known.")
         refuse_written_secrets(plan)
-        granted = self.lock(name)
-        review = locks.review(name, granted, plan)
-        return Request(uuid.uuid4().hex, name, plan, review, granted, self._reduced(plan, review))
+        granted = await self.lock(name)
+        verdict = judged(policy, locks.review(name, granted, plan), plan)
+        return Request(
+            uuid.uuid4().hex,
+            name,
+            plan,
+            verdict.review,
+            granted,
+            self._reduced(plan, verdict.review),
+            verdict.notes,
+            verdict.refused,
+        )
+
+    def withheld(self, plan: Plan) -> str:
+        """Which rule of the host policy keeps a set from running here at all, in words; empty: none does."""
+        return self._policy().refuses_types(plan.runtime_problems)
 
     def waiting(self) -> tuple[Request, ...]:
-        """Requests set aside undecided, oldest first."""
+        """Requests set aside undecided, oldest first; after ``load`` those of earlier runs too."""
         return tuple(self._waiting.values())
 
-    def hold(self, request: Request) -> None:
+    def unready(self) -> tuple[Kept, ...]:
+        """What waits and could not be judged again (a secret is needed, a registry is silent), each saying why."""
+        return self._unready
+
+    async def hold(self, request: Request) -> None:
         """Leave a request undecided: it waits, nothing is granted. A newer one of the same name takes its place."""
-        self._waiting = {key: kept for key, kept in self._waiting.items() if kept.name != request.name}
+        kept = Kept(
+            request.id,
+            request.name,
+            request.review.title,
+            self._clock(),
+            locks.encode(locks.from_plan(request.name, request.plan)),
+            _document(request.plan),
+        )
+        await self._whole(lambda: self._records.hold(kept))
+        self._waiting = {key: held for key, held in self._waiting.items() if held.name != request.name}
+        self._unready = tuple(each for each in self._unready if each.name != request.name)
         self._waiting[request.id] = request
         self.changed.publish(None)
 
-    def keep(self, request: Request) -> None:
+    async def keep(self, request: Request) -> None:
         """Answer no: recorded, the old lock stays in force."""
-        text = locks.encode(self._lock(request, request.plan, "declined"))
-        self._record(request, "kept", text)
+        record, text = self._record(request, request.plan, self._lock(request, request.plan, "declined"), "kept")
+
+        def answer() -> None:
+            self._records.append(record, text)
+            self._records.settle(request.id)
+
+        await self._whole(answer)
         self._decided(request)
 
-    def approve(self, request: Request, accepted: frozenset[str], *, without_optional: bool = False) -> ApprovedLock:
+    async def approve(
+        self, request: Request, accepted: frozenset[str], *, without_optional: bool = False
+    ) -> ApprovedLock:
         """Answer yes. ``accepted``: keys of the critical findings ticked; refuses unless all of them are.
 
         A request without findings needs no ticks (a movement within the surface) and is recorded as silent.
@@ -141,11 +222,11 @@ class Approvals:
             )
         answer = "approved-without-optional" if without_optional else "approved"
         lock = self._lock(request, plan, "declined" if without_optional else "approved")
-        return self._grant(request, plan, lock, answer if request.review.needs_answer else "silent")
+        return await self._grant(request, plan, lock, answer if request.review.needs_answer else "silent")
 
-    def approve_from(self, request: Request, file: Path) -> ApprovedLock:
+    async def approve_from(self, request: Request, file: Path) -> ApprovedLock:
         """Replay an exported record or lock: equal digests, args and surface, else refused by name."""
-        stored = read_lock(file)
+        stored = await in_thread(lambda stop: read_lock(file))
         plan = request.plan
         if stored.selection and self._rejudge is not None and isinstance(plan, JudgedPlan):
             # What the record declined stays out: it approves no more than it says.
@@ -160,24 +241,27 @@ class Approvals:
                 where=str(file),
                 remedy="It approves something else. Review this set yourself, or get a record made for exactly it.",
             )
-        return self._grant(request, plan, stored, "approved" if request.review.needs_answer else "silent")
+        return await self._grant(request, plan, stored, "approved" if request.review.needs_answer else "silent")
 
-    def again(self, lock_sha256: str, plan: Plan) -> ApprovedLock:
+    async def again(self, lock_sha256: str, plan: Plan) -> ApprovedLock:
         """The approved lock with this hash once more, for a set fetched again; refused unless it is the very same."""
-        stored, _ = self.granted(lock_sha256)
+        stored, _ = await self.granted(lock_sha256)
         made = replace(locks.from_plan(stored.name, plan), answers=stored.answers)
         differences = locks.differences(stored, made)
         if differences:
             raise ApprovalError(f"The set is not what was approved: {differences[0]}.", where=stored.name)
-        return _approved(stored, plan)
+        policy = self._policy()
+        verdict = judged(policy, locks.review(stored.name, stored, plan), plan)
+        self._refuse(stored.name, verdict.refused)
+        return self._approved(stored, plan)
 
     def made(self, lock_sha256: str) -> ApprovedLock | None:
         """The approved lock with this hash, if it was made in this run: with the secrets it was given."""
         return self._made.get(lock_sha256)
 
-    def granted(self, lock_sha256: str) -> tuple[Lock, str]:
+    async def granted(self, lock_sha256: str) -> tuple[Lock, str]:
         """A lock some record of this home put in force, and the set's text then. Raises ``ApprovalError``."""
-        found = self._records.granted(lock_sha256)
+        found = await in_thread(lambda stop: self._records.granted(lock_sha256))
         if found is None:
             raise ApprovalError(
                 "No approval record of this home holds that lock.",
@@ -186,44 +270,77 @@ class Approvals:
             )
         return locks.decode(found[0]), found[1]
 
-    def lock(self, name: str) -> Lock | None:
+    async def lock(self, name: str) -> Lock | None:
         """The lock in force; None if there is none. A tampered file is named in ``tampered`` and counts as none."""
-        text = self._read(name)
-        return None if text is None or self._fault(name, text) else locks.decode(text)
+        return await in_thread(lambda stop: self._files.lock(name))
 
-    def names(self) -> tuple[str, ...]:
+    async def names(self) -> tuple[str, ...]:
         """Names with a lock file, sorted."""
-        return tuple(sorted(path.stem for path in self._folder.glob("*.json") if _NAME.fullmatch(path.stem)))
+        return await in_thread(lambda stop: self._files.names())
 
-    def tampered(self, name: str) -> str:
+    async def tampered(self, name: str) -> str:
         """Why the lock file of that name does not count, empty if it does."""
-        text = self._read(name)
-        return "" if text is None else self._fault(name, text)
+        return await in_thread(lambda stop: self._files.tampered(name))
 
-    def history(self) -> tuple[Record, ...]:
+    async def history(self) -> tuple[Record, ...]:
         """All records, newest first."""
-        return self._records.all()
+        return await in_thread(lambda stop: self._records.all())
 
-    def export(self, record: Record, file: Path) -> None:
+    async def rollback(self, record: Record) -> Request:
+        """A request to go back to the lock of an earlier record: judged like any other, so that what it would widen is
+        asked for again and what only narrows is not."""
+        if self._rebuild is None:
+            raise ApprovalError("Nothing here can judge this set again.", where=record.name)
+        lock, document = await self.granted(record.lock_sha256)
+        return await self.request(record.name, await self._rebuild(lock, document))
+
+    async def export(self, record: Record, file: Path) -> None:
         """Write one record as JSON, replayable by ``approve_from``."""
         text = json.dumps(record_json(record), ensure_ascii=False, indent=2) + "\n"
-        write_atomic(file.absolute(), text.encode(), mode=0o644)
+        await in_thread(lambda stop: write_atomic(file.absolute(), text.encode(), mode=0o644))
 
-    def _grant(self, request: Request, plan: Plan, lock: Lock, answer: str) -> ApprovedLock:
+    async def _grant(self, request: Request, plan: Plan, lock: Lock, answer: str) -> ApprovedLock:
         """Record, then put the lock in force. What is in force already is no new decision, and stays as it is."""
+        policy = self._policy()
+        # The rules of now, not of when the request was made: a rule made while a dialog was open counts.
+        verdict = judged(policy, request.review, plan)
+        self._refuse(request.name, tuple(dict.fromkeys((*request.refused, *verdict.refused))))
         granted = request.granted
-        with self._alone():
-            self._still_current(request)
-            if answer == "silent" and granted is not None and not locks.differences(granted, lock):
-                lock = granted
-            else:
-                text = locks.encode(lock)
-                self._record(request, answer, text)
-                write_atomic(self._path(request.name), text.encode())
+        same = answer == "silent" and granted is not None and not locks.differences(granted, lock)
+        kept = granted if same and granted is not None else lock
+        record, text = self._record(request, plan, kept, answer)
+
+        def decide() -> None:
+            with self._files.alone():
+                if self._files.lock(request.name) != granted:
+                    raise ApprovalError(
+                        "Another decision was made for this set meanwhile.",
+                        where=request.name,
+                        remedy="Review it again.",
+                    )
+                if not same:
+                    self._records.append(record, text)
+                    self._files.put(request.name, text)
+                self._records.settle(request.id)
+
+        await self._whole(decide)
         self._decided(request)
-        approved = _approved(lock, plan)
+        approved = self._approved(kept, plan)
         self._made[approved.sha256] = approved
         return approved
+
+    async def _whole(self, work: Callable[[], T]) -> T:
+        """Run ``work`` in a thread, after what was begun before it; once begun it is finished, also when cancelled."""
+        async with self._turn:
+            task = asyncio.ensure_future(in_thread(lambda stop: work()))
+            try:
+                return await asyncio.shield(task)
+            except asyncio.CancelledError:
+                await asyncio.wait({task})
+                if not task.cancelled():
+                    task.exception()
+                self.changed.publish(None)
+                raise
 
     def _reduced(self, plan: Plan, review: Review) -> Plan | None:
         """The set without the optional items that the findings come from; None where there are none."""
@@ -246,7 +363,17 @@ class Approvals:
         )
         return replace(locks.from_plan(request.name, plan), answers=answers)
 
-    def _record(self, request: Request, answer: str, text: str) -> None:
+    @staticmethod
+    def _refuse(name: str, sentences: tuple[str, ...]) -> None:
+        if sentences:
+            raise GateRefused(
+                sentences[0] if len(sentences) == 1 else f"{sentences[0]} ({len(sentences) - 1} more)",
+                where=name,
+                remedy="Nothing overrules such a rule: take it back under Settings, or leave out what it refuses.",
+            )
+
+    def _record(self, request: Request, plan: Plan, lock: Lock, answer: str) -> tuple[Record, str]:
+        text = locks.encode(lock)
         record = Record(
             time=self._clock(),
             user=self._user,
@@ -256,127 +383,30 @@ class Approvals:
             lock_sha256=sha256(text),
             previous_sha256=sha256(locks.encode(request.granted)) if request.granted else "",
             findings=tuple(finding_json(finding) for finding in request.review.findings),
-            document=_document(request.plan),
+            document=_document(plan),
         )
-        self._records.append(record, text)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """No other window or command decides between the look at the lock in force and the new one."""
-        try:
-            handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as error:
-            raise ApprovalError(f"The locks cannot be used: {error.strerror}.", where=str(self._folder)) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
-
-    def _still_current(self, request: Request) -> None:
-        if self.lock(request.name) != request.granted:
-            raise ApprovalError(
-                "Another decision was made for this set meanwhile.", where=request.name, remedy="Review it again."
-            )
+        return record, text
 
     def _decided(self, request: Request) -> None:
         self._waiting.pop(request.id, None)
         self.changed.publish(None)
 
-    def _path(self, name: str) -> Path:
-        return self._folder / f"{check_name(name)}.json"
-
-    def _read(self, name: str) -> str | None:
-        path = self._path(name)
-        try:
-            with path.open("rb") as stream:
-                return stream.read(MAX_FILE + 1).decode()
-        except FileNotFoundError:
-            return None
-        except UnicodeDecodeError:
-            return "\ufffd"
-        except OSError as error:
-            raise ApprovalError(f"The lock cannot be read: {error.strerror}.", where=str(path)) from error
-
-    def _fault(self, name: str, text: str) -> str:
-        if self._records.grants(name, sha256(text)):
-            try:
-                locks.decode(text)
-            except DescriptorError as error:
-                return f"The lock of {name} was approved here and cannot be read by this version: {error.what}"
-            return ""
-        return (
-            f"The lock file of {name} is not one that was approved here: its SHA-256 is in no approval record. "
-            "It was changed or brought from elsewhere, and counts as none."
+    def _approved(self, lock: Lock, plan: Plan) -> ApprovedLock:
+        assert plan.effective is not None
+        refusals = host_refusals(self._policy())
+        return ApprovedLock(
+            lock,
+            sha256(locks.encode(lock)),
+            plan.effective,
+            {**plan.selected, **({HOST_POLICY: refusals} if refusals is not None else {})},
+            {member.reference: dict(member.lines) for member in plan.members},
+            dict(plan.environment),
+            tuple(value for i in plan.inputs if i.secret and (value := plan.values.get(i.kit, {}).get(i.name))),
         )
 
 
-def check_name(name: str) -> str:
-    """The name of a lock or sandbox, if it may be one. Raises ``ApprovalError``."""
-    if not _NAME.fullmatch(name):
-        raise ApprovalError(
-            "This cannot be the name of a set.",
-            where=name[:80],
-            remedy="A name has up to 63 letters, digits, dots, hyphens and underscores, and starts with a letter or "
-            "digit. Use --name or save the set under such a name.",
-        )
-    return name
-
-
-def read_lock(file: Path) -> Lock:
-    """The lock in an exported record or lock file. Raises ``ApprovalError``."""
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(MAX_FILE + 1)
-        document = json.loads(raw[:MAX_FILE])
-        is_record = document.get("kind") == RECORD_KIND
-        if is_record and document.get("answer") == "kept":
-            raise ApprovalError("This record approves nothing: its answer was a refusal.", where=str(file))
-        return locks.decode(json.dumps(document.get("lock") if is_record else document, ensure_ascii=False))
-    except OSError as error:
-        raise ApprovalError(f"The file cannot be read: {error.strerror}.", where=str(file)) from error
-    except ApprovalError:
-        raise
-    except (ValueError, AttributeError, RecursionError, KitStudioError) as error:
-        raise ApprovalError(
-            f"The file is neither a lock nor an approval record: {error}.",
-            where=str(file),
-            remedy="Export one with “kitstudio approve --export FILE” or “kitstudio history”.",
-        ) from error
-
-
-def record_json(record: Record) -> dict[str, object]:
-    """A record as ``history`` prints and ``export`` writes it."""
-    return {
-        "kind": RECORD_KIND,
-        "time": record.time,
-        "user": record.user,
-        "name": record.name,
-        "answer": record.answer,
-        "title": record.title,
-        "lockSha256": record.lock_sha256,
-        "previousSha256": record.previous_sha256,
-        "findings": [dict(finding) for finding in record.findings],
-        "lock": dict(record.lock),
-    }
-
-
-def sha256(text: str) -> str:
-    """The identity of a lock's text."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _approved(lock: Lock, plan: Plan) -> ApprovedLock:
-    assert plan.effective is not None
-    return ApprovedLock(
-        lock,
-        sha256(locks.encode(lock)),
-        plan.effective,
-        dict(plan.selected),
-        {member.reference: dict(member.lines) for member in plan.members},
-        dict(plan.environment),
-        tuple(value for i in plan.inputs if i.secret and (value := plan.values.get(i.kit, {}).get(i.name))),
-    )
+def _place(order: list[str], key: str) -> int:
+    return order.index(key) if key in order else len(order)
 
 
 def _document(plan: Plan) -> str:

@@ -172,8 +172,8 @@ async def _settings(studio: Studio) -> Check:
 
 
 async def _locks(studio: Studio) -> Check:
-    names = studio.approvals.names()
-    faults = [why for name in names if (why := studio.approvals.tampered(name))]
+    names = await studio.approvals.names()
+    faults = [why for name in names if (why := await studio.approvals.tampered(name))]
     if faults:
         return Check("locks", Verdict.WARN, " ".join(faults), "Approve those sets again.")
     return Check("locks", Verdict.OK, f"{len(names)} in force")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -39,6 +40,16 @@ _MIGRATIONS = (
     CREATE TRIGGER approval_stays BEFORE DELETE ON approval
         BEGIN SELECT RAISE(ABORT, 'approval records are append-only'); END;
     """,
+    """
+    CREATE TABLE waiting (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        title TEXT NOT NULL,
+        time REAL NOT NULL,
+        lock TEXT NOT NULL,
+        document TEXT NOT NULL
+    ) STRICT;
+    """,
 )
 
 
@@ -66,17 +77,33 @@ class Record:
     document: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A request set aside, as it is kept over a restart: the lock it asks for and the set's text; no secret is in
+    either. ``why``: why it cannot be judged again now, empty if it can.
+    """
+
+    id: str
+    name: str
+    title: str
+    time: float
+    lock: str = field(repr=False)
+    document: str = field(default="", repr=False)
+    why: str = ""
+
+
 class Records:
     """The table of decisions. One connection per call: windows and commands share the file.
 
-    Opening and reading write nothing: with a full disk, sandboxes can still be listed and removed.
+    All of it blocks. The file is opened on the first call, never when the program is being put together. Opening and
+    reading write nothing: with a full disk, sandboxes can still be listed and removed.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: tuple[int, tuple[Record, ...]] = (0, ())
-        with closing(self._connect()) as connection:
-            _migrate(connection, path)
+        self._opening = threading.Lock()
+        self._current = False
 
     def append(self, record: Record, lock_text: str) -> None:
         """Keep one decision; on return it is on the disk."""
@@ -129,6 +156,32 @@ class Records:
         self._known = (newest, tuple(_record(row) for row in self._rows(query, ())))
         return self._known[1]
 
+    def hold(self, kept: Kept) -> None:
+        """Keep a request that waits, in place of an older one of the same name."""
+        row = (kept.id, kept.name, kept.title, kept.time, kept.lock, kept.document)
+        self._write(
+            ("DELETE FROM waiting WHERE name = ? OR id = ?", (kept.name, kept.id)),
+            ("INSERT INTO waiting (id, name, title, time, lock, document) VALUES (?, ?, ?, ?, ?, ?)", row),
+        )
+
+    def settle(self, request_id: str) -> None:
+        """A request that waited was answered. Nothing is written where it did not wait."""
+        if self._rows("SELECT 1 FROM waiting WHERE id = ?", (request_id,)):
+            self._write(("DELETE FROM waiting WHERE id = ?", (request_id,)))
+
+    def waiting(self) -> tuple[Kept, ...]:
+        """What waits, oldest first."""
+        query = "SELECT id, name, title, time, lock, document FROM waiting ORDER BY time, id"
+        return tuple(Kept(*row) for row in self._rows(query, ()))
+
+    def _write(self, *steps: tuple[str, tuple[object, ...]]) -> None:
+        try:
+            with closing(self._connect()) as connection, connection:
+                for statement, values in steps:
+                    connection.execute(statement, values)
+        except sqlite3.Error as error:
+            raise _failed(self._path, error) from error
+
     def _rows(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         try:
             with closing(self._connect()) as connection:
@@ -141,6 +194,11 @@ class Records:
             connection = sqlite3.connect(self._path, timeout=5.0)
             connection.execute("PRAGMA journal_mode = DELETE")
             connection.execute("PRAGMA synchronous = FULL")
+            with self._opening:
+                if not self._current:
+                    _migrate(connection, self._path)
+                    connection.isolation_level = "DEFERRED"
+                    self._current = True
         except sqlite3.Error as error:
             raise _failed(self._path, error) from error
         return connection

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from kitstudio.models.policy import RuleKind, parse
+
 MAX_ITEMS = 1000
 
 _HOST = re.compile(r"(?=.{1,253}(?::|$))[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*(?::\d{1,5})?")
@@ -122,3 +124,12 @@ def _hidden(text: str) -> str:
     """``text`` for a message, without what may be a password."""
     before, mark, after = text[:200].rpartition("@")
     return f"…@{after}" if mark and before else text[:200]
+
+
+def rules(kind: RuleKind) -> Callable[[object], object]:
+    """Rules of one kind of the approval policy, each in the form ``models.policy.parse`` reads."""
+
+    def check(value: object) -> tuple[str, ...]:
+        return tuple(parse(kind, item).text for item in texts(value))
+
+    return check

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kitstudio.models.errors import KitStudioError
+from kitstudio.models.policy import RuleKind
 from kitstudio.services import setting_checks as checks
 from kitstudio.services.home import write_atomic
 from kitstudio.services.settings_toml import dump
@@ -72,7 +73,7 @@ class Settings:
         """Check, keep and write atomically. Text is read as the key's own type, so a command line can set any."""
         known = _known(key)
         checked = _checked(known, value)
-        if self._values.get(key, known.default) == checked:
+        if self._values.get(key, known.default) == checked and not self.fault(f"{key}:"):
             return
         before = dict(self._values)
         self._values[key] = checked
@@ -80,10 +81,17 @@ class Settings:
             del self._values[key]
         try:
             self._write()
+            self.faults = tuple(text for text in self.faults if not text.startswith(f"{key}:"))
         except KitStudioError:
             self._values = before
             raise
         self.changed.publish(key)
+
+    def fault(self, prefix: str) -> str:
+        """Why a value below ``prefix`` cannot be known: the file is damaged. Empty: it is known."""
+        if self._unreadable:
+            return self.faults[0]
+        return next((text for text in self.faults if text.startswith(prefix)), "")
 
     def keys(self) -> tuple[str, ...]:
         """Every key, sorted; of the window's own state only what is kept."""
@@ -229,6 +237,11 @@ KEYS: dict[str, Key] = {
         Key("registry.no_proxy", (), "Hosts, domains and networks no proxy is used for.", checks.exceptions),
         Key("git.email", "", "E-mail address of commits, for Kits that ask for your Git identity.", _text(320)),
         Key("git.name", "", "Name of commits, for Kits that ask for your Git identity.", _text(320)),
+        Key("policy.auto_apply", True, "Updates within what was approved are put in force by themselves.", _switch),
+        Key("policy.expected", (), "Hosts expected of a publisher: PUBLISHER=DOMAIN.", checks.rules(RuleKind.EXPECTED)),
+        Key("policy.host", (), "Never granted on this machine: host=… or type=….", checks.rules(RuleKind.HOST)),
+        Key("policy.never", (), "Refused always: host=…, type=… or category=….", checks.rules(RuleKind.NEVER)),
+        Key("policy.tick", (), "Needs a tick of its own: host=…, type=… or category=….", checks.rules(RuleKind.TICK)),
         Key("registry.plain_http", (), "Hosts (with port) that may be spoken to without TLS.", checks.hosts),
         Key("registry.proxies", (), "Proxies by scheme: https=ADDRESS; empty: the environment's.", checks.proxies),
         Key("sandbox.accel", "", "Acceleration: kvm or tcg; empty finds out by booting.", _choice("", "kvm", "tcg")),
@@ -241,6 +254,8 @@ KEYS: dict[str, Key] = {
         ),
         Key("sandbox.memory", 0, "Memory of a new sandbox in MiB; 0 leaves it to the set.", _whole(0, 1_048_576)),
         Key("sandbox.workspace", "", "Folder offered as workspace at launch.", _text(4096)),
+        Key("updates.daily", False, "Look for newer versions of approved Kits once a day.", _switch),
+        Key("updates.on_start", False, "Look for newer versions of approved Kits at every start.", _switch),
         Key("ui.text_scale", 1.0, "Text size, 1 is the system's.", _decimal(0.8, 3.0)),
         Key("ui.theme", "system", "Colours of the window.", _choice("system", "light", "dark")),
     )

@@ -254,10 +254,10 @@ class Tour:
             raise TourError("Approving is possible before the critical changes are ticked.")
 
     async def refuse(self) -> None:
-        lock = self._lock()
+        lock = await self._lock()
         await self.guide.click(self._dialog().keep)
         await self.guide.until(lambda: open_dialog() is None, "the dialog is answered")
-        if self._lock() != lock:
+        if await self._lock() != lock:
             raise TourError("Refusing changed the lock that is in force.")
 
     async def stop(self) -> None:
@@ -376,6 +376,6 @@ class Tour:
         found = (w for w in QApplication.topLevelWidgets() if isinstance(w, QFileDialog) and w.isVisible())
         return next(found, None)
 
-    def _lock(self) -> object:
-        names = self.studio.approvals.names()
-        return self.studio.approvals.lock(names[0]) if names else None
+    async def _lock(self) -> object:
+        names = await self.studio.approvals.names()
+        return await self.studio.approvals.lock(names[0]) if names else None

@@ -73,10 +73,38 @@ def test_a_widening_asks_again_a_narrowing_does_not(kitstudio: Kitstudio) -> Non
     assert [line["answer"] for line in kitstudio("history", "--json").lines] == ["silent", "approved"]
 
 
-def test_what_nobody_enforces_is_refused_by_policy(kitstudio: Kitstudio) -> None:
-    answer = kitstudio("approve", BASE, "demo/machine:1.0.0", "--yes", "--json")
-    assert answer.code == 2
+def test_what_this_machine_never_grants_is_refused_and_the_rule_named_row_50(kitstudio: Kitstudio) -> None:
+    kitstudio("settings", "set", "policy.host", "type=com.docker.sandbox/privileged@1")
+    answer = kitstudio("approve", BASE, "demo/machine:1.0.0", "--yes", "--accept", "privileged:", "--json")
+    assert answer.code == 2 and "“type=com.docker.sandbox/privileged@1”" in answer.err
     assert answer.document["problems"][0]["kind"] == "unsupported-capability"
+
+
+@pytest.mark.parametrize("rule", ["host=*", "category=network", "type=com.docker.sandbox/network-policy"])
+def test_a_never_rule_beats_yes_and_accept_and_names_itself(kitstudio: Kitstudio, home: Path, rule: str) -> None:
+    assert kitstudio("settings", "set", "policy.never", rule).code == 0
+    answer = kitstudio("approve", BASE, WILD, "--yes", "--accept", ANY, "--json")
+    assert answer.code == 2 and answer.document["approved"] is False
+    assert rule in answer.document["refused"][0]
+    assert not _lock(home).exists()
+
+
+def test_a_tick_rule_takes_a_finding_out_of_yes(kitstudio: Kitstudio) -> None:
+    kitstudio("settings", "set", "policy.tick", "category=network")
+    assert kitstudio("approve", BASE, TOOL, "--yes").code == 2
+    assert kitstudio("approve", BASE, TOOL, "--accept", "network.runtime.allow:a.example").code == 0
+
+
+def test_damaged_rules_let_nothing_through(kitstudio: Kitstudio, home: Path) -> None:
+    (home / "config" / "settings.toml").write_text('[policy]\nnever = ["nonsense"]\n')
+    answer = kitstudio("approve", BASE, "--yes")
+    assert answer.code == 1 and "rules cannot be read" in answer.err
+
+
+def test_a_record_that_cannot_be_exported_is_no_failed_approval(kitstudio: Kitstudio, home: Path) -> None:
+    answer = kitstudio("approve", BASE, TOOL, "--yes", "--export", "/nonexistent/record.json", "--json")
+    assert answer.code == 0 and answer.document["approved"] is True and _lock(home).exists()
+    assert "is approved" in answer.err and "not exported" in answer.err
 
 
 def test_an_incoherent_set_fails(kitstudio: Kitstudio) -> None:

@@ -22,7 +22,7 @@ async def approved(studio: Studio) -> ApprovedLock:
     studio.composer.add(BASE)
     studio.composer.add(TOOL)
     plan = (await studio.composer.settled()).plan
-    return studio.approvals.approve(studio.approvals.request("team", plan), frozenset())
+    return await studio.approvals.approve(await studio.approvals.request("team", plan), frozenset())
 
 
 async def launch(studio: Studio) -> SandboxStatus:

@@ -356,7 +356,7 @@ def test_escape_launches_nothing_and_waits(run: Run, theme: Theme, tmp_path: Pat
             QTest.keyClick(dialog, Qt.Key.Key_Escape)
             await until(lambda: stage.page.note.isVisible())
             assert not stage.machines.launched and len(stage.window.studio.approvals.waiting()) == 1
-            assert stage.window.studio.approvals.lock("greeting") is None
+            assert await stage.window.studio.approvals.lock("greeting") is None
 
     run(work())
 
@@ -380,7 +380,7 @@ def test_an_update_that_asks_for_more_is_reviewed_and_refusing_takes_it_back(
             assert dialog.keep.text() == "Keep 1.0.0"
             QTest.mouseClick(dialog.keep, Qt.MouseButton.LeftButton)
             await until(lambda: f"{GREETER}:1.0.0" in stage.composer.value.state.text)
-            assert stage.window.studio.approvals.history()[0].answer == "kept"
+            assert (await stage.window.studio.approvals.history())[0].answer == "kept"
 
     run(work())
 
