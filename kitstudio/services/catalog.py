@@ -252,8 +252,11 @@ class Catalog:
         await self._load()
         shown = [card for card in self.cards() if not source or card.source == source]
         known = {card.repository for card in shown}
-        kept = [kit.card for kit in await self._kept.search(query, source)]
-        return (*self.search(query, tuple(shown)), *(card for card in kept if card.repository not in known))
+        beside: dict[str, KitCard] = {}
+        for kit in await self._kept.search(query, source):
+            if kit.card.repository not in known:
+                beside.setdefault(kit.card.repository, kit.card)
+        return (*self.search(query, tuple(shown)), *beside.values())
 
     async def find(self, source: str, query: str) -> tuple[KitCard, ...]:
         """Ask Docker Hub's own search within a Hub source: its lists are cut short, the search reaches the rest. What
