@@ -210,7 +210,9 @@ async def _checked(folder: SandboxFolder, record: Record) -> tuple[Record, int]:
             continue
         try:
             async with asyncio.timeout(ANSWER_SECONDS), control.request(folder.path, "status") as channel:
-                return record, int((await channel.receive_json())["refused"])
+                answer = await channel.receive_json()
+                idle_stop = float(answer.get("idle", record.idle_stop))
+                return dataclasses.replace(record, idle_stop=idle_stop), int(answer["refused"])
         except (SandboxError, TimeoutError):
             if time.monotonic() > deadline:
                 return _broken(record, "The sandbox's supervisor does not answer."), 0

@@ -333,7 +333,7 @@ class QemuBackend:
     async def mounts(self) -> tuple[HostMountFolder, ...]:
         """Folders kept for host-mount@1."""
         users = [
-            (status.name, status.state is not State.STOPPED, plan.mounts)
+            (status.name, status.state in (State.STARTING, State.RUNNING, State.WAITING), plan.mounts)
             for status in await self.list()
             if (plan := await asyncio.to_thread(_plan_or_none, SandboxFolder(self._sandboxes / status.name)))
         ]

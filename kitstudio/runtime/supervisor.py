@@ -55,7 +55,9 @@ ORPHAN_SECONDS = 60.0
 KEEPALIVE_SECONDS, KEEPALIVE_COUNT = 20, 3
 _RECONNECTS = 3
 IDLE_LOOK = 1.0
-"""Seconds between looks at a sandbox that somebody is connected to."""
+"""Seconds between looks whether somebody is connected."""
+IDLE_NOTED = 30.0
+"""Seconds a countdown may have moved before its record is written anew."""
 
 log = logging.getLogger("kitstudio.supervisor")
 
@@ -208,7 +210,9 @@ class Supervisor:
                 self._bind(request.get("secrets"))
                 await channel.send_json({"bound": sorted(self._secrets)})
             case "status":
-                await channel.send_json({"refused": self._decisions.refused, "phase": self._record.phase})
+                await channel.send_json(
+                    {"refused": self._decisions.refused, "phase": self._record.phase, "idle": self._idle_stop()}
+                )
             case "stop":
                 self._stop.set()
                 await channel.send_json({"stopping": True})
@@ -230,29 +234,31 @@ class Supervisor:
     @contextmanager
     def _in_session(self) -> Iterator[None]:
         self._sessions.begin()
-        self._note_idle()
         try:
             yield
         finally:
             self._sessions.end()
-            self._note_idle()
 
     async def _stop_when_idle(self) -> None:
         """End the sandbox once nobody has been connected for its limit (long-running@1 sets none)."""
         while (left := self._sessions.left()) is None or left > 0:
-            await self._parts.sleep(max(IDLE_LOOK, left or 0.0))
             self._note_idle()
+            await self._parts.sleep(IDLE_LOOK if left is None else min(IDLE_LOOK, left))
         minutes = max(1, round(self._plan.idle / 60))
         words = f"Stopped after {minutes} minute{'s' if minutes > 1 else ''} without a session."
         log.info("%s", words)
         self._note(note=words)
         self._stop.set()
 
-    def _note_idle(self) -> None:
-        """When it would be stopped, for those who show it; written only when it moves."""
+    def _idle_stop(self) -> float:
         left = self._sessions.left()
-        at = 0.0 if left is None else time.time() + left
-        if abs(at - self._record.idle_stop) > 2:
+        return 0.0 if left is None else time.time() + left
+
+    def _note_idle(self) -> None:
+        """When it would be stopped. Those who ask are told exactly; the record, which everybody watches, only moves
+        with what matters: a burst of commands must not write it for each."""
+        at, noted = self._idle_stop(), self._record.idle_stop
+        if bool(at) != bool(noted) or abs(at - noted) > IDLE_NOTED:
             self._note(idle_stop=at)
 
     def _note_ports(self) -> None:
@@ -363,7 +369,6 @@ class Supervisor:
             self.folder.previous_upper.unlink(missing_ok=True)
         self._note(state=State.RUNNING, created=True, phase="", started_at=time.time())
         self._sessions.ready()
-        self._note_idle()
         if self._plan.idle:
             self._keep(self._stop_when_idle())
         await channel.send_json({"progress": {"phase": LaunchPhase.READY.value, "text": "", "fraction": 1.0}})
