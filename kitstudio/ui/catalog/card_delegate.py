@@ -56,6 +56,7 @@ class CardDelegate(QStyledItemDelegate):
         self.theme = theme
         self._view = view
         self._pictures = CardParts(theme, self)
+        self._acted = False
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return QSize(self.theme.px(240), card_height(self.theme))
@@ -105,9 +106,15 @@ class CardDelegate(QStyledItemDelegate):
             if place.contains(event.position().toPoint()) and event.button() is Qt.MouseButton.LeftButton:
                 told = self._failure(model, card)
                 if event.type() == QEvent.Type.MouseButtonRelease and told is not None:
+                    self._acted = True
                     self.acted.emit(card.reference, str(told.action))
                 return True
         return super().editorEvent(event, model, option, index)
+
+    def took_click(self) -> bool:
+        """Whether the click that just ended was one on a button; asking forgets it."""
+        acted, self._acted = self._acted, False
+        return acted
 
     def action_rect(self, rect: QRect, card: KitCard, model: CardModel) -> QRect:
         """Where a failed card's button is; nowhere for the others."""

@@ -125,7 +125,7 @@ class KitPage(QWidget):
 
     def resume(self, host: str) -> None:
         """After a sign-in at ``host``: what failed here for want of one goes on."""
-        if self._stack.currentWidget() is self._refused and host_in(self._reference) == host:
+        if self._stack.currentWidget() is self._refused and host_in(self._reference) == host.partition("/")[0]:
             self.open(self._reference)
         self._recipe.resume()
         self._conformance.resume()

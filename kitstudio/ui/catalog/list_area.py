@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QLabel, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QLabel, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from kitstudio.services.catalog import CardKind, KitCard
 from kitstudio.ui.catalog.card_delegate import CardDelegate
@@ -38,6 +38,8 @@ class ListArea(QWidget):
     opened = Signal(object)
     acted = Signal(str, str)
     add_wanted = Signal(str)
+    named = Signal(str)
+    """The reference of a repository that was typed where a registry lists nothing."""
     wanted = Signal(str, float)
     """(reference, when it was fetched, if it is shown from what was kept)"""
     sorted_by = Signal(str)
@@ -51,17 +53,17 @@ class ListArea(QWidget):
         self.model = CardModel(theme, self, pictures)
         self.model.wanted = lambda card: self.wanted.emit(card.reference, card.fetched_at)
         self.cards = CardList(theme, self.model)
-        delegate = CardDelegate(theme, self.cards)
-        delegate.wanted.connect(self.wanted)
-        delegate.acted.connect(self.acted)
-        self.cards.setItemDelegate(delegate)
+        self._delegate = CardDelegate(theme, self.cards)
+        self._delegate.wanted.connect(self.wanted)
+        self._delegate.acted.connect(self.acted)
+        self.cards.setItemDelegate(self._delegate)
         self.cards.setObjectName("cards")
         self.cards.setAccessibleName(tr("Kits"))
         self.table = CardTable(theme, self.model)
         self.table.setSelectionModel(self.cards.selectionModel())
         for view in (self.cards, self.table):
             view.activated.connect(self._open)
-            view.clicked.connect(self._open)
+            view.clicked.connect(self._clicked)
             view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             view.customContextMenuRequested.connect(self._menu)
         pictures.arrived.connect(lambda _: self._repaint())
@@ -93,10 +95,26 @@ class ListArea(QWidget):
         self.state.acted.connect(self.state_acted)
         self.sign_in_place = QWidget()
         self.sign_in_place.hide()
+        self._prefix = text_label("", Type.MONO, "secondary")
+        self._name = QLineEdit()
+        self._name.setObjectName("repository-name")
+        self._name.setAccessibleName(tr("Repository"))
+        self._name.setPlaceholderText(tr("team/kit or team/kit:1.0"))
+        self._name.setProperty("mono", True)
+        self._name.returnPressed.connect(self._open_named)
+        go = button(theme, tr("Open"), "external", name="repository-open")
+        go.clicked.connect(self._open_named)
+        asking = row(self._prefix, spacing=6, margins=(32, 0, 32, 28))
+        asking.addWidget(self._name, 1)
+        asking.addWidget(go)
+        self._asking = holder(asking)
+        self._asking.hide()
         self.stack = QStackedWidget()
         for part in (self.cards, self.table, self.state):
             self.stack.addWidget(part)
-        self.setLayout(column(bar, line(), self.banner, self.sign_in_place, self._note, self.stack, spacing=0))
+        self.setLayout(
+            column(bar, line(), self.banner, self.sign_in_place, self._note, self.stack, self._asking, spacing=0)
+        )
         self.setMinimumWidth(theme.px(MIDDLE))
 
     @property
@@ -136,6 +154,18 @@ class ListArea(QWidget):
             self._find.setAccessibleName(text)
             self._note.show()
 
+    def ask_for_repository(self, prefix: str) -> None:
+        """Let a person name what a registry does not list; empty: not here."""
+        self._asking.setVisible(bool(prefix))
+        if prefix and self._prefix.text() != f"{prefix}/":
+            self._prefix.setText(f"{prefix}/")
+            self._name.clear()
+
+    def _open_named(self) -> None:
+        name = self._name.text().strip().strip("/")
+        if name:
+            self.named.emit(f"{self._prefix.text()}{name}")
+
     def show_content(self) -> None:
         """The cards or the table, not a state."""
         self.stack.setCurrentIndex(0 if self.views.value() == "cards" else 1)
@@ -174,6 +204,10 @@ class ListArea(QWidget):
 
     def _repaint(self) -> None:
         self.view.viewport().update()
+
+    def _clicked(self, index: QModelIndex) -> None:
+        if not self._delegate.took_click():
+            self._open(index)
 
     def _open(self, index: QModelIndex) -> None:
         self.opened.emit(self.model.card(index))

@@ -174,6 +174,7 @@ class CatalogPage(Page):
         list_.acted.connect(self._card_acted)
         list_.add_wanted.connect(self.navigator.add_to_set)
         list_.wanted.connect(self._want)
+        list_.named.connect(self.navigator.open_kit)
         list_.sorted_by.connect(lambda _: self._draw())
         list_.banner_acted.connect(self._acted)
         list_.state_acted.connect(self._acted)
@@ -270,6 +271,7 @@ class CatalogPage(Page):
             self.sign_in.show_for(source.registry, source.error)
         else:
             self.sign_in.clear()
+        self.list.ask_for_repository("" if shown.cards or narrowed else states.nameable(source))
         if shown.cards:
             self.list.show_content()
             return
@@ -331,13 +333,17 @@ class CatalogPage(Page):
         elif deed == SourceDeed.SIGN_IN:
             ask_to_sign_in(self.theme, self.studio, info.registry, self.window(), self._signed_in)
         elif deed == SourceDeed.SIGN_OUT:
-            self._tasks.start(self.studio.sign_in.logout(info.registry))
+            self._tasks.start(self._sign_out(info.registry))
         elif deed == SourceDeed.EDIT:
             self.navigator.edit_kit.emit(source)
 
     def _refresh(self, source: str = "") -> None:
         self._kept_asked.clear()
         self._tasks.start(self.studio.catalog.refresh(source), f"refresh-{source}")
+
+    async def _sign_out(self, host: str) -> None:
+        await self.studio.sign_in.logout(host)
+        await self.studio.catalog.retry(host)
 
     async def _remove(self, source: SourceInfo) -> None:
         await self.studio.catalog.remove_source(source.id)
@@ -378,7 +384,7 @@ class CatalogPage(Page):
 
     def _signed_in(self, host: str) -> None:
         """The sign-in worked: everything of that host that failed for want of one goes on."""
-        self._tasks.start(self.studio.catalog.retry(host), f"retry-{host}")
+        self._tasks.start(self.studio.catalog.retry(host.partition("/")[0]), f"retry-{host}")
         self.kit.resume(host)
 
     def _fits(self) -> None:

@@ -9,12 +9,12 @@ from PySide6.QtCore import QObject, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPainterPath, QPen, QPixmap
 
 from kitstudio.services.catalog import KitCard
+from kitstudio.ui.kit_icons import KitIcons
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.painters import paint_monogram
 
 if TYPE_CHECKING:
     from kitstudio.services.app import Studio
-    from kitstudio.ui.kit_icons import KitIcons
 
 
 class KitPictures(QObject):
@@ -106,11 +106,6 @@ def _blank(side: int, ratio: float) -> QPixmap:
     return made
 
 
-def kit_icons(studio: Studio, parent: QObject) -> KitIcons | None:
+def kit_icons(studio: Studio, parent: QObject) -> KitIcons:
     """The icons of this program's home."""
-    try:
-        from kitstudio.ui.kit_icons import KitIcons
-    except ImportError:
-        return None
-
     return KitIcons(studio, parent)

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QWidget
 from kitstudio.models.errors import KitStudioError
 from kitstudio.registry.reference import DEMO, LOCAL, RegistryError, parse
 from kitstudio.services.app import Studio
-from kitstudio.ui.catalog.kit_tabs import problem_box
+from kitstudio.ui.sign_in import SignInCard, SignInDialog
 from kitstudio.ui.theme import Theme
-from kitstudio.ui.widgets import column, holder
+from kitstudio.ui.widgets import column
 
 
 class SignInPlace(QObject):
@@ -36,19 +36,11 @@ class SignInPlace(QObject):
         self.clear()
         self._for = key
         told = error or KitStudioError("A sign-in is needed.", where=host)
-        card = self._card(host, told)
+        card = SignInCard(self._theme, self._studio, host, told)
+        card.signed_in.connect(self.signed_in)
         self._layout.addWidget(card)
         self.card = card
         self._place.show()
-
-    def _card(self, host: str, told: KitStudioError) -> QWidget:
-        try:
-            from kitstudio.ui.sign_in import SignInCard
-        except ImportError:
-            return holder(problem_box(self._theme, told.what, told.where, told.remedy))
-        card = SignInCard(self._theme, self._studio, host, told)
-        card.signed_in.connect(self.signed_in)
-        return card
 
     def clear(self) -> None:
         """Nothing is asked for."""
@@ -63,8 +55,6 @@ class SignInPlace(QObject):
 
 def ask_to_sign_in(theme: Theme, studio: Studio, host: str, window: QWidget, done: Callable[[str], None]) -> None:
     """Open the sign-in dialog: only ever after a click or a key."""
-    from kitstudio.ui.sign_in import SignInDialog
-
     dialog = SignInDialog(theme, studio, host, parent=window)
     dialog.signed_in.connect(done)
     dialog.open()

@@ -56,7 +56,9 @@ def draw_state(
         actions = [] if seconds_left(source) else [again]
         state.show_state("clock", tr("Limit reached"), what, actions)
     elif source is not None and source.state is SourceState.OFFLINE and not source.count:
-        what = visible(source.error.what if source.error else tr("It did not answer."))
+        what = visible(source.error.what if source.error else source.detail or tr("It did not answer."))
+        what = what[:1].upper() + what[1:]
+        what = what if what.endswith(".") else f"{what}."
         words = f"{what} " + tr("Nothing was fetched from it before.")
         state.show_state("offline", tr("Offline"), words, [again])
     elif source is not None and source.state is SourceState.SIGN_IN and not source.count:
@@ -72,10 +74,20 @@ def draw_state(
             [("clear", tr("Show all Kits"), "catalog")],
         )
     elif source is not None:
-        words = tr("The source lists nothing for this account. A reference can still be typed in the search field.")
+        words = visible(source.note) or tr("The source lists nothing for this account.")
+        if nameable(source):
+            words += " " + tr("Name a repository below, or type a reference in the search field.")
         state.show_state("catalog", tr("No Kits here"), words, [again])
     else:
         _draw_empty(state, sources)
+
+
+def nameable(source: SourceInfo | None) -> str:
+    """What a repository's name is put behind where a registry was asked and lists nothing; empty: not to be asked."""
+    if source is None or source.kind not in (SourceKind.REGISTRY, SourceKind.HUB) or unopened(source):
+        return ""
+    unlisted = source.state in (SourceState.READY, SourceState.ERROR, SourceState.SIGN_IN)
+    return source.id if unlisted and not source.count and source.kind is SourceKind.REGISTRY else ""
 
 
 def _draw_empty(state: StateView, sources: tuple[SourceInfo, ...]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QStringListModel, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QListView, QStackedWidget, QWidget
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.services.catalog import KitDetails
@@ -18,8 +18,20 @@ from kitstudio.ui.catalog.version_list import VersionList
 from kitstudio.ui.flow import Flow
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.tasks import Tasks
-from kitstudio.ui.theme import Theme
-from kitstudio.ui.widgets import SearchField, Segmented, Skeleton, column, holder, icon_button, line, row, text_label
+from kitstudio.ui.theme import Theme, Token
+from kitstudio.ui.widgets import (
+    SearchField,
+    Segmented,
+    Skeleton,
+    button,
+    column,
+    give_icon,
+    holder,
+    icon_button,
+    line,
+    row,
+    text_label,
+)
 from kitstudio.ui.widgets.text import counted, number, tr, visible
 
 WIDE = 700
@@ -49,8 +61,17 @@ class VersionsTab(QWidget):
         self._search = SearchField(theme, tr("Search versions"), tr("Search versions"))
         self._search.setObjectName("version-search")
         self._search.textChanged.connect(self._search_versions)
-        self._folded = text_label("", Type.SMALL, "secondary", wrap=True)
+        self._folded = button(theme, "", "chevron-right", "flat", name="folded-tags", small=True)
+        self._folded.setCheckable(True)
         self._folded.setToolTip(tr("Tags of the form sha256-… hold signatures and attestations; they are no versions."))
+        self._folded.toggled.connect(self._unfold)
+        self.folded = QListView()
+        self.folded.setAccessibleName(tr("Signature tags"))
+        self.folded.setModel(QStringListModel(self))
+        self.folded.setUniformItemSizes(True)
+        self.folded.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.folded.setMaximumHeight(theme.px(180))
+        self.folded.hide()
         self._from = self._combo("version-from", tr("From version A"))
         self._to = self._combo("version-to", tr("To version B"))
         swap = icon_button(theme, "swap", tr("Swap A and B"), object_name="version-swap")
@@ -76,7 +97,15 @@ class VersionsTab(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._pane)
         self._stack.addWidget(self._diff)
-        left = column(self._note, self._search, self.list, self._folded, spacing=theme.px(8), margins=(20, 12, 12, 12))
+        left = column(
+            self._note,
+            self._search,
+            self.list,
+            self._folded,
+            self.folded,
+            spacing=theme.px(8),
+            margins=(20, 12, 12, 12),
+        )
         self._side = QWidget()
         self._side.setFixedWidth(theme.px(230))
         self._side.setLayout(left)
@@ -90,11 +119,7 @@ class VersionsTab(QWidget):
         self._repository = details.card.repository
         rows = details.versions
         self._note.setText(tr("{versions}, newest first").format(versions=counted(len(rows), "version", "versions")))
-        folded = details.signature_tags
-        self._folded.setText(
-            tr("{tags}, folded away").format(tags=counted(folded, "signature tag", "signature tags")) if folded else ""
-        )
-        self._folded.setVisible(bool(folded))
+        self._show_folded(details.folded_tags)
         self._search.setVisible(len(rows) >= SEARCHABLE)
         self.list.versions.show_versions(rows)
         for combo in (self._from, self._to):
@@ -108,6 +133,20 @@ class VersionsTab(QWidget):
         self._choose(self._from, older if older != shown else max(0, shown - 1))
         self._choose(self._to, shown)
         self._compare()
+
+    def _show_folded(self, tags: tuple[str, ...]) -> None:
+        count = counted(len(tags), "signature tag", "signature tags")
+        self._folded.setText(tr("{tags}, folded away").format(tags=count))
+        self._folded.setAccessibleName(self._folded.text())
+        self._folded.setVisible(bool(tags))
+        self._folded.setChecked(False)
+        model = self.folded.model()
+        assert isinstance(model, QStringListModel)
+        model.setStringList([visible(tag) for tag in tags])
+
+    def _unfold(self, on: bool) -> None:
+        give_icon(self.theme, self._folded, "chevron-down" if on else "chevron-right", 14, Token.SECONDARY)
+        self.folded.setVisible(on)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

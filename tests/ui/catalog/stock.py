@@ -8,15 +8,20 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TypeVar
 
+from kitstudio.models.canonical import encode
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.plan import Plan
 from kitstudio.models.review import Chip, Group, Weight
 from kitstudio.registry.attached import Attachment
+from kitstudio.registry.reference import parse
+from kitstudio.registry.source import Artifact, ArtifactKind, ImageConfig, Layer, Manifest
 from kitstudio.registry.staged import StagedSources
 from kitstudio.services.artifact_checks import PlatformChecks
+from kitstudio.services.cards import permissions, read, version_rows
 from kitstudio.services.catalog import CardKind, KitCard, KitDetails, SourceInfo, SourceKind, SourceState
 from kitstudio.services.jobs import Jobs
 from kitstudio.services.topic import Topic
+from tests.builders import descriptor, network
 
 T = TypeVar("T")
 WORDS = (
@@ -208,3 +213,35 @@ def _given(value: T | KitStudioError) -> T:
     if isinstance(value, KitStudioError):
         raise value
     return value
+
+
+def details(
+    tag: str = "1.0.0",
+    hosts: tuple[str, ...] = ("api.forge.test",),
+    tags: tuple[str, ...] = ("1.0.0",),
+    layers: int = 2,
+    **more: object,
+) -> KitDetails:
+    """The page of hub.example/acme/gh at one version, asking for these hosts; read as the catalog reads it."""
+    about = descriptor(version=tag, capabilities=(network(hosts),))
+    reference = parse(f"hub.example/acme/gh:{tag}")
+    digest = f"sha256:{abs(hash((tag, hosts))):064x}"[:71]
+    text = encode(about)
+    rows = tuple(Layer(f"sha256:{n:064x}", 1000, "application/vnd.oci.image.layer.v1.tar+gzip") for n in range(layers))
+    manifest = Manifest(reference, digest, "application/vnd.oci.image.manifest.v1+json", b"{}", layers=rows)
+    artifact = Artifact(reference, digest, ArtifactKind.KIT, manifest, None, ImageConfig(), text)
+    reading = read(artifact)
+    document = reading.document
+    stated: dict[str, object] = {
+        "versions": version_rows(tags),
+        "folded_tags": tuple(tag for tag in tags if tag.startswith("sha256-")),
+        **more,
+    }
+    return KitDetails(
+        card=replace(card("gh"), reference=f"hub.example/acme/gh:{tag}", version=tag, digest=digest),
+        artifact=artifact,
+        descriptor=reading.descriptor,
+        descriptor_text=document.text if document else text,
+        permissions=permissions(reading, str(reference)),
+        **stated,  # type: ignore[arg-type]
+    )
