@@ -18,6 +18,7 @@ from kitstudio import __version__
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import State
 from kitstudio.services.app import Studio
+from kitstudio.ui.approvals.notices import ApprovalNotices
 from kitstudio.ui.command_search import Command, CommandSearch
 from kitstudio.ui.editor.editors import Editors
 from kitstudio.ui.fonts import Type
@@ -60,7 +61,8 @@ class MainWindow(QMainWindow):
         self.footer = Footer(theme, studio.jobs)
         self.header = _Header(theme)
         right = QWidget()
-        right.setLayout(column(self.header, self.stack, self.footer, spacing=0))
+        self.notices = ApprovalNotices(studio, theme, self.navigator, self)
+        right.setLayout(column(self.header, self.notices.banner, self.stack, self.footer, spacing=0))
         body = QWidget()
         body.setLayout(row(self.rail, right, spacing=0))
         self.setCentralWidget(body)
@@ -121,6 +123,7 @@ class MainWindow(QMainWindow):
         self.go(str(self.page))
         for page in self.pages.values():
             self._tasks.start(page.opened())
+        self._tasks.start(self.notices.begin())
 
     def tell_error(self, error: KitStudioError) -> None:
         """The last failure, in the footer; ``tells`` keeps the last few."""
@@ -158,6 +161,7 @@ class MainWindow(QMainWindow):
         self.navigator.open_kit.connect(lambda _: self.go(PageName.CATALOG))
         self.navigator.open_set.connect(lambda _: self.go(PageName.COMPOSER))
         self.navigator.show_request.connect(lambda _: self.go(PageName.APPROVALS))
+        self.navigator.show_finding.connect(lambda _request, _finding: self.go(PageName.APPROVALS))
         self.navigator.show_sandbox.connect(lambda _: self.go(PageName.SANDBOXES))
         self.navigator.add_to_set.connect(self._added)
         self.navigator.edit_kit.connect(lambda path: self.editors.open(path) if path else self.editors.ask())

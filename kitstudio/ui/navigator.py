@@ -23,13 +23,15 @@ class Navigator(QObject):
     """Emit to ask; the main window and the pages listen.
 
     ``add_to_set(reference)`` · ``open_kit(reference)`` · ``open_set(path)`` · ``show_request(Request)`` ·
-    ``show_sandbox(name)`` · ``edit_kit(path)``, empty asks for a file · ``go(page)``.
+    ``show_finding(Request, key)`` · ``show_sandbox(name)`` ·
+    ``edit_kit(path)``, empty asks for a file · ``go(page)``.
     """
 
     add_to_set = Signal(str)
     open_kit = Signal(str)
     open_set = Signal(str)
     show_request = Signal(object)
+    show_finding = Signal(object, str)
     show_sandbox = Signal(str)
     edit_kit = Signal(str)
     go = Signal(str)

@@ -16,7 +16,7 @@ from kitstudio.ui.approvals.finding import FindingWidget
 from kitstudio.ui.flow import ScrollContent
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.basic import column, row, set_ground
-from kitstudio.ui.widgets.fold import FoldBody, FoldHeader, permission_lines, uncounted_lines
+from kitstudio.ui.widgets.fold import FoldBody, FoldHeader, FoldLine, permission_lines, uncounted_lines
 from kitstudio.ui.widgets.permission_list import ListLook, PermissionList
 from kitstudio.ui.widgets.text import tr
 
@@ -147,6 +147,7 @@ class FindingsBody(QScrollArea):
         self._folds.setContentsMargins(theme.px(24), theme.px(8), theme.px(24), theme.px(16))
         inner.addLayout(self._folds)
         self._add_settled()
+        self._add_rules()
         self._add_uncounted()
         inner.addStretch(1)
         return inner
@@ -173,6 +174,21 @@ class FindingsBody(QScrollArea):
             for body in bodies:
                 self._folds.addWidget(body)
 
+    def _add_rules(self) -> None:
+        """What the person's rules did beside the findings; open, for it changes what is granted."""
+        told = texts.notes_beside(self._request)
+        if not told:
+            return
+        lines = tuple(FoldLine("filter", Token.ACCENT, sentence, "", "") for sentence in told)
+        note = tr("where they acted beside the findings")
+        header = FoldHeader(self._theme, "filter", Token.ACCENT, tr("Your rules"), len(told), note, "rules")
+        body = FoldBody(self._theme, lines)
+        header.opened.connect(body.show_rows)
+        self._folds.addWidget(header)
+        self._folds.addWidget(body)
+        self.folds.append(header)
+        header.toggle()
+
     def _add_uncounted(self) -> None:
         review = self._request.review
         if not review.uncounted:
@@ -191,7 +207,9 @@ class FindingsBody(QScrollArea):
 
     def _add(self, count: int) -> None:
         for index, finding in self._waiting[:count]:
-            widget = FindingWidget(self._theme, finding, index, texts.notes_of(self._request, finding))
+            struck = texts.is_struck(self._request, finding)
+            notes = texts.notes_of(self._request, finding)
+            widget = FindingWidget(self._theme, finding, index, notes, struck=struck)
             widget.ticked.connect(self.ticked)
             widget.line_wanted.connect(self.line_wanted)
             if self._ended and widget.tick is not None:

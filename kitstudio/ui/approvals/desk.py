@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-from collections.abc import Callable
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QApplication, QWidget
@@ -43,6 +40,7 @@ class ApprovalDesk(QObject):
         self._turn = asyncio.Lock()
         self._answers: dict[str, asyncio.Future[ApprovedLock | None]] = {}
         self._wanted: dict[str, str] = {}
+        self.seen: set[str] = set()
         self.dialog: ApprovalDialog | None = None
         end_with_window(parent, self._tasks)
 
@@ -53,8 +51,7 @@ class ApprovalDesk(QObject):
         asker goes away, the request waits undecided. ``finding``: the key of the one to begin with.
         """
         if not request.review.needs_answer:
-            silent: ApprovedLock = await done(self._studio.approvals.approve, request, frozenset())
-            return silent
+            return await self._studio.approvals.approve(request, frozenset())
         known = self._answers.get(request.id)
         if known is not None:
             self._raise(request, finding)
@@ -68,7 +65,7 @@ class ApprovalDesk(QObject):
                 return await self._show(request, answer)
         except asyncio.CancelledError:
             # Undecided, whether it was on screen or still in the queue. The database is a thread away.
-            await asyncio.shield(done(self._studio.approvals.hold, request))
+            await asyncio.shield(self._studio.approvals.hold(request))
             raise
         finally:
             del self._answers[request.id], self._wanted[request.id]
@@ -84,6 +81,7 @@ class ApprovalDesk(QObject):
             lambda kit, line: self._tasks.start(self._show_line(request, kit, line, dialog), "line")
         )
         self.dialog = dialog
+        self.seen.add(request.id)
         self._count()
         dialog.show()
         dialog.raise_()
@@ -125,11 +123,11 @@ class ApprovalDesk(QObject):
             match decision.answer:
                 case Answer.APPROVE | Answer.WITHOUT_OPTIONAL:
                     without = decision.answer is Answer.WITHOUT_OPTIONAL
-                    granted = await done(approvals.approve, request, decision.ticked, without_optional=without)
+                    granted = await approvals.approve(request, decision.ticked, without_optional=without)
                 case Answer.KEEP:
-                    await done(approvals.keep, request)
+                    await approvals.keep(request)
                 case Answer.UNDECIDED:
-                    await done(approvals.hold, request)
+                    await approvals.hold(request)
         except KitStudioError as error:
             if dialog.isVisible():
                 dialog.refused(error)
@@ -233,9 +231,3 @@ def _pinned(reference: str, digest: str) -> str:
 def _show(dialog: CompareDialog | DescriptorDialog) -> None:
     dialog.finished.connect(dialog.deleteLater)
     dialog.show()
-
-
-async def done(call: Callable[..., Any], *args: Any, **named: Any) -> Any:
-    """Call the gate and wait for what it says."""
-    value = call(*args, **named)
-    return await value if inspect.isawaitable(value) else value

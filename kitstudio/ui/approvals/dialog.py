@@ -88,6 +88,8 @@ class ApprovalDialog(QDialog):
         layout.addWidget(line())
         layout.addWidget(self.foot)
         self._ring = FocusRing(theme, self)
+        if request.refused:
+            self._banner.tell("critical", tr("Refused by your rule."), " ".join(request.refused))
         self._connect()
         self._refresh()
 

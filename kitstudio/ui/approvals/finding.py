@@ -25,20 +25,23 @@ _ASKERS = 4
 class FindingWidget(Painted):
     """``ticked`` when the person ticks or unticks; ``line_wanted(kit, line)`` from a descriptor link.
 
-    ``notes``: the person's own rules that acted on it, in words.
+    ``notes``: the person's own rules that acted on it, in words. ``struck``: one of them takes all of the entry away.
     """
 
     ticked = Signal(str, bool)
     line_wanted = Signal(str, int)
 
-    def __init__(self, theme: Theme, finding: Finding, index: int, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, theme: Theme, finding: Finding, index: int, notes: Sequence[str] = (), *, struck: bool = False
+    ) -> None:
         super().__init__(theme)
         self.finding = finding
         item = finding.permission
         self.setObjectName(f"finding-{index}")
         self.setAccessibleName(texts.spoken(finding))
+        self._struck = struck
         self._links: list[QLabel] = []
-        self.entry = ExactEntry(theme, item.entry, EntryLook(dashed=finding.removed_refusal))
+        self.entry = ExactEntry(theme, item.entry, EntryLook(dashed=finding.removed_refusal, struck=struck))
         self.entry.setAccessibleDescription(texts.spoken(finding))
         self.tick = self._tick(index) if finding.tick else None
         self._config = QVBoxLayout()
@@ -142,6 +145,8 @@ class FindingWidget(Painted):
             chips.append(Chip(theme, ChipLook(tr("Removed refusal"), Tone.SERIOUS, "minus", bold=True)))
         if self.finding.moved_from:
             chips.append(Chip(theme, ChipLook(tr("Moved"), Tone.INFO, "swap", bold=True)))
+        if self._struck:
+            chips.append(Chip(theme, ChipLook(tr("Never granted here"), Tone.INFO, "deny", bold=True)))
         if not chips:
             body.addWidget(self.entry)
             return

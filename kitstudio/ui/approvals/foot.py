@@ -70,10 +70,12 @@ class DialogFoot(QWidget):
         """What may be pressed now. ``open_``: an answer can be given; ``complete``: everything is on screen."""
         review = self._request.review
         words, done = texts.hint(review, ticked)
+        if self._request.refused:
+            words, done = tr("A rule of yours refuses this; while it stands, nothing approves it."), False
         self._hint.setText(words)
         # No tick of praise: that nothing is critical does not make what stands above harmless.
         self._hint_icon.show_icon("info" if done else "critical", Token.SECONDARY if done else Token.CRITICAL)
-        may = open_ and complete
+        may = open_ and complete and not self._request.refused
         self.approve.setEnabled(may and texts.needed(review, without_optional=False) <= ticked)
         self.without.setEnabled(may and texts.needed(review, without_optional=True) <= ticked)
         self.keep.setEnabled(open_)

@@ -13,14 +13,14 @@ from PySide6.QtWidgets import QFileDialog, QStackedWidget, QTabBar, QVBoxLayout,
 from kitstudio.models.errors import KitStudioError
 from kitstudio.services.app import Studio
 from kitstudio.services.approvals import Record, Request, record_json
-from kitstudio.services.ground import relock
 from kitstudio.services.home import write_atomic
 from kitstudio.services.records import GRANTING
 from kitstudio.ui.approvals import replay
-from kitstudio.ui.approvals.desk import desk_of, done
+from kitstudio.ui.approvals.desk import desk_of
 from kitstudio.ui.approvals.dialog import ApprovalDialog
 from kitstudio.ui.approvals.history import HistoryPane
 from kitstudio.ui.approvals.models import ANSWERS
+from kitstudio.ui.approvals.policy_view import PolicyView
 from kitstudio.ui.approvals.waiting import WaitingPane
 from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.navigator import Navigator
@@ -35,7 +35,7 @@ LIST_KIND = "kitstudio approval records"
 
 
 class ApprovalsPage(Page):
-    """Tabs *Waiting* and *History*."""
+    """Tabs *Waiting*, *History* and *Policy*."""
 
     def __init__(self, studio: Studio, theme: Theme, navigator: Navigator, parent: QWidget | None = None) -> None:
         super().__init__(studio, theme, navigator, parent)
@@ -53,7 +53,12 @@ class ApprovalsPage(Page):
         self.waiting = WaitingPane(theme)
         self.history = HistoryPane(theme)
         self._stack = QStackedWidget()
-        for name, pane in ((tr("Waiting"), self.waiting), (tr("History"), self.history)):
+        self.policy = PolicyView(theme, studio.settings)
+        for name, pane in (
+            (tr("Waiting"), self.waiting),
+            (tr("History"), self.history),
+            (tr("Policy"), self.policy),
+        ):
             self.tabs.addTab(name)
             self._stack.addWidget(pane)
         self.tabs.currentChanged.connect(self._stack.setCurrentIndex)
@@ -99,17 +104,19 @@ class ApprovalsPage(Page):
     def _connect(self) -> None:
         self.waiting.review_wanted.connect(self.answer)
         self.waiting.keep_wanted.connect(
-            lambda request: self._tasks.start(done(self.studio.approvals.keep, request), f"keep-{request.id}")
+            lambda request: self._tasks.start(self.studio.approvals.keep(request), f"keep-{request.id}")
         )
         self.history.export_wanted.connect(self._export)
+        self.policy.failed.connect(self._failed)
         self.history.export_all_wanted.connect(self._export_all)
         self.history.replay_wanted.connect(self.replay)
         self.history.return_wanted.connect(lambda record: self._tasks.start(self.go_back(record), "return"))
         self.navigator.show_request.connect(self.answer)
+        self.navigator.show_finding.connect(self.answer)
         self.destroyed.connect(self.studio.approvals.changed.subscribe(lambda _: self.refresh()))
 
     async def _read(self) -> None:
-        self.history.show_records(await done(self.studio.approvals.history))
+        self.history.show_records(await self.studio.approvals.history())
 
     def _show_waiting(self) -> None:
         requests = self.studio.approvals.waiting()
@@ -137,10 +144,7 @@ class ApprovalsPage(Page):
 
     async def go_back(self, record: Record) -> None:
         """Put an earlier lock in force again: through the gate, which asks where it grants more than today's."""
-        approvals = self.studio.approvals
-        lock, document = await done(approvals.granted, record.lock_sha256)
-        plan = await relock(self.studio.judgement, lock, document)
-        request = await done(approvals.request, record.name, plan)
+        request = await self.studio.approvals.rollback(record)
         granted = await desk_of(self.studio, self.theme, self).ask(request)
         if granted is not None:
             words = tr("{name} is at the lock of {when} again; its next launch uses it.").format(
@@ -152,7 +156,7 @@ class ApprovalsPage(Page):
         name = f"{record.name}-{record.lock_sha256[:8]}.json"
         chosen, _ = QFileDialog.getSaveFileName(self, tr("Export this decision"), name, tr("Records (*.json)"))
         if chosen:
-            self._tasks.start(done(self.studio.approvals.export, record, Path(chosen)), "export")
+            self._tasks.start(self.studio.approvals.export(record, Path(chosen)), "export")
 
     def _export_all(self, records: Sequence[Record]) -> None:
         title = tr("Export {decisions}").format(decisions=counted(len(records), "decision", "decisions"))

@@ -208,7 +208,23 @@ def change_text(change: Change) -> str:
 
 def notes_of(request: Request, finding: Finding) -> tuple[str, ...]:
     """What the person's own rules did to a finding, each rule named."""
-    return ()
+    return tuple(note.sentence for note in request.rules if note.finding == finding.key)
+
+
+def is_struck(request: Request, finding: Finding) -> bool:
+    """Whether the host policy takes all of an entry away, so that approving it grants nothing."""
+    return any(note.struck and note.finding == finding.key for note in request.rules)
+
+
+def notes_beside(request: Request) -> tuple[str, ...]:
+    """What the rules did that belongs to no finding: to what was granted before, or to what is left out."""
+    keys = {finding.key for finding in request.review.findings}
+    found = [
+        f"{note.entry}: {note.sentence}" if note.entry else note.sentence
+        for note in request.rules
+        if note.finding not in keys
+    ]
+    return tuple(dict.fromkeys(found))
 
 
 def _noun(group: Group, count: int) -> str:

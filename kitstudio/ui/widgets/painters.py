@@ -32,10 +32,12 @@ class ChipLook:
 
 @dataclass(frozen=True, slots=True)
 class EntryLook:
-    """How an exact entry stands: ``dashed`` for a removed refusal, ``dimmed`` for one that is off."""
+    """How an exact entry stands: ``dashed`` for a removed refusal, ``dimmed`` for one that is off, ``struck`` for one
+    that a rule of this machine takes away."""
 
     dashed: bool = False
     dimmed: bool = False
+    struck: bool = False
 
 
 def chip_look(chip: Chip) -> ChipLook:
@@ -211,8 +213,12 @@ def paint_entry(painter: QPainter, theme: Theme, rect: QRect, text: str, look: E
     painter.setPen(pen)
     painter.setBrush(theme.colour(Token.SUNKEN))
     painter.drawRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
-    painter.setPen(theme.colour(Token.DISABLED if look.dimmed else Token.TEXT))
-    layout.draw(painter, QPointF(rect.left() + pad + 1, rect.top() + theme.px(3) + 1))
+    painter.setPen(theme.colour(Token.DISABLED if look.dimmed else Token.SECONDARY if look.struck else Token.TEXT))
+    place = QPointF(rect.left() + pad + 1, rect.top() + theme.px(3) + 1)
+    layout.draw(painter, place)
+    for number in range(layout.lineCount() if look.struck else 0):
+        line = layout.lineAt(number).naturalTextRect().translated(place)
+        painter.drawLine(QPointF(line.left(), line.center().y()), QPointF(line.right(), line.center().y()))
     painter.restore()
 
 

@@ -84,10 +84,15 @@ class Gate:
         self.kept: list[Request] = []
         self.approved: list[tuple[Request, frozenset[str], bool]] = []
         self.error: KitStudioError | None = None
+        self.stored: tuple[Request, ...] = ()
         self._waiting, self._history = list(waiting), history
 
     def waiting(self) -> tuple[Request, ...]:
         return tuple(self._waiting)
+
+    async def load(self) -> None:
+        self._waiting = [*self.stored, *self._waiting]
+        self.changed.publish(None)
 
     async def history(self) -> tuple[Record, ...]:
         return self._history

@@ -15,6 +15,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from kitstudio.services.settings import Settings
 from kitstudio.ui.approvals.desk import open_dialog
 from kitstudio.ui.approvals.page import ApprovalsPage
 from kitstudio.ui.navigator import Navigator
@@ -33,7 +34,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def page(qtbot: QtBot, theme: Theme, gate: Gate, run: Run) -> Iterator[ApprovalsPage]:
-    studio = SimpleNamespace(approvals=gate, catalog=SimpleNamespace(cards=tuple))
+    studio = SimpleNamespace(approvals=gate, catalog=SimpleNamespace(cards=tuple), settings=Settings())
     page = ApprovalsPage(studio, theme, Navigator())  # type: ignore[arg-type]
     qtbot.addWidget(page)
     page.resize(1200, 700)
