@@ -220,6 +220,10 @@ class Composer:
         """State the digests these Kits have now; raises where one is not known yet."""
         stated = {kit.ref: kit for kit in self._stated()}
         digests = {ref: digest_of(self._value.plan, stated[ref]) for ref in references if ref in stated}
+        for ref, digest in digests.items():
+            known = self._members.get((ref, ""))
+            if known is not None and known.digest == digest:
+                self._members[(ref, digest)] = known
         return self.apply(set_edits.pinned(self._value.state, digests))
 
     def unpin(self, *references: str) -> Composition:

@@ -125,6 +125,11 @@ class ComposerPage(Page):
         except KitStudioError as error:
             self.tell_failure(error)
 
+    async def ended(self) -> None:
+        """End the page's work; the draft stays for the next start."""
+        self._tasks.cancel()
+        await self.files.documents.close()
+
     def show_view(self, name: str) -> None:
         """``stack`` or ``graph``."""
         self.bar.view.choose(name)

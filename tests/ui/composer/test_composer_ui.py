@@ -2,135 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.plan import Edge, Member, Plan, Problem, ProblemKind
-from kitstudio.runtime.backend import LaunchOptions, LaunchPhase, Progress, SandboxStatus, State
-from kitstudio.services.app import Options, Studio
-from kitstudio.ui.app import page_factories
+from kitstudio.runtime.backend import LaunchOptions
 from kitstudio.ui.approvals.desk import open_dialog
 from kitstudio.ui.composer.launch_dialog import LaunchDialog, free_name
 from kitstudio.ui.composer.launching import lock_name
-from kitstudio.ui.composer.page import ComposerPage
 from kitstudio.ui.composer.rows import order_explained, stack_rows
 from kitstudio.ui.drag import reference_mime
-from kitstudio.ui.main_window import MainWindow
 from kitstudio.ui.navigator import PageName
 from kitstudio.ui.sandboxes.page import SandboxesPage
 from kitstudio.ui.theme import Theme
-
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
-DEMO = Path(__file__).resolve().parents[3] / "build" / "demo" / "index.json"
-needs_demo = pytest.mark.skipif(not DEMO.exists(), reason="the demo catalog is built by ./studio setup")
-HELLO, GREETER = "demo.invalid/hello:1.1.0", "demo.invalid/greeter"
-CLAIMS = frozenset(
-    f"com.docker.sandbox/{name}@1" for name in ("network-policy", "lifecycle", "resources", "sbx", "agent-context")
-)
-
-
-class Machines:
-    """Claims what the runtime claims; a launch is a note of what was asked."""
-
-    def __init__(self) -> None:
-        self.launched: list[LaunchOptions] = []
-        self.locks: list[Any] = []
-        self.statuses: dict[str, SandboxStatus] = {}
-
-    def capabilities(self) -> frozenset[str]:
-        return CLAIMS
-
-    async def acceleration(self) -> tuple[str, str]:
-        return "tcg", "nothing was tried"
-
-    async def create(
-        self, approved: Any, options: LaunchOptions, _images: object, progress: Callable[[Progress], None]
-    ) -> SandboxStatus:
-        progress(Progress(LaunchPhase.PULL))
-        self.launched.append(options)
-        self.locks.append(approved)
-        status = SandboxStatus("1", options.name, State.STOPPED, approved.lock.name, approved.sha256)
-        self.statuses[options.name] = status
-        return status
-
-    async def list(self) -> tuple[SandboxStatus, ...]:
-        return tuple(self.statuses.values())
-
-    async def decisions(self, _name: str) -> tuple[object, ...]:
-        return ()
-
-    async def events(self) -> AsyncIterator[str]:
-        await asyncio.Event().wait()
-        yield ""
-
-
-class Stage:
-    """The window, its composer and its backend."""
-
-    def __init__(self, window: MainWindow, machines: Machines) -> None:
-        self.window, self.machines = window, machines
-        page = window.pages[PageName.COMPOSER]
-        assert isinstance(page, ComposerPage)
-        self.page = page
-        self.composer = window.studio.composer
-
-    async def settle(self) -> None:
-        await self.composer.settled()
-        await asyncio.sleep(0)
-
-    async def add(self, *references: str) -> None:
-        for reference in references:
-            QTest.keyClicks(self.page.reference, reference)
-            QTest.keyClick(self.page.reference, Qt.Key.Key_Return)
-        await self.settle()
-
-    def names(self) -> list[str]:
-        return [row.name for row in self.page.stack.model.rows()]
-
-    def press(self, name: str) -> None:
-        target = self.page.findChild(QPushButton, name)
-        assert target is not None, name
-        QTest.mouseClick(target, Qt.MouseButton.LeftButton)
-
-    def field(self, name: str) -> Any:
-        found = self.page.findChild(QLineEdit, f"input-{name}") or self.page.findChild(QComboBox, f"input-{name}")
-        assert found is not None, name
-        return found
-
-
-@asynccontextmanager
-async def stage_on(home: Path, theme: Theme) -> AsyncIterator[Stage]:
-    machines = Machines()
-    studio = await Studio.open(Options(home=home), machines)  # type: ignore[arg-type]
-    window = MainWindow(studio, theme, page_factories())
-    window.show()
-    await window.open_pages()
-    window.go("composer")
-    try:
-        yield Stage(window, machines)
-    finally:
-        dialog = open_dialog()
-        if dialog is not None:
-            dialog.close()
-        window.close()
-        await studio.close()
-        window.deleteLater()
-
-
-async def until(condition: Callable[[], object], seconds: float = 20) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - any Qt state may be the condition
-            await asyncio.sleep(0.01)
+from tests.ui.composer.stage import GREETER, HELLO, Run, Stage, needs_demo, stage_on, until
 
 
 @needs_demo
