@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from kitstudio.models.artifact import check_artifact
 from kitstudio.models.artifact_tree import Tree
@@ -26,19 +27,43 @@ class PlatformChecks:
     checks: tuple[Check, ...]
 
 
-async def check_published(places: Places, source: Source, artifact: Artifact) -> tuple[PlatformChecks, ...]:
+Told: TypeAlias = Callable[[int, int], None]
+"""How far it is: layers fetched, layers known of so far."""
+
+
+async def check_published(
+    places: Places, source: Source, artifact: Artifact, told: Told = lambda done, total: None
+) -> tuple[PlatformChecks, ...]:
     """Judge every platform of an artifact; equal outcomes are one. Raises RegistryError for what cannot be fetched."""
+    counted = _Counted(told)
     found: dict[tuple[Check, ...], list[str]] = {}
     platforms = artifact.platforms if artifact.index is not None else ()
     for platform in platforms or (None,):
         one = artifact if platform is None else await source.artifact(artifact.reference, platform)
         shown = str(platform or (one.config.platform if one.config else ""))
-        found.setdefault(await _checks(places, source, one, platform), []).append(shown)
+        counted.expect(len(one.manifest.layers))
+        found.setdefault(await _checks(places, source, one, platform, counted), []).append(shown)
     return tuple(PlatformChecks(tuple(names), checks) for checks, names in found.items())
 
 
-async def _checks(places: Places, source: Source, artifact: Artifact, platform: Platform | None) -> tuple[Check, ...]:
-    tree = await _tree(source, artifact)
+class _Counted:
+    """Layers over all platforms, told after each."""
+
+    def __init__(self, told: Told) -> None:
+        self._told, self._done, self._total = told, 0, 0
+
+    def expect(self, layers: int) -> None:
+        self._total += layers
+
+    def one(self) -> None:
+        self._done += 1
+        self._told(self._done, self._total)
+
+
+async def _checks(
+    places: Places, source: Source, artifact: Artifact, platform: Platform | None, counted: _Counted
+) -> tuple[Check, ...]:
+    tree = await _tree(source, artifact, counted)
     config = artifact.config
     view = View(
         dict(artifact.manifest.annotations),
@@ -51,7 +76,7 @@ async def _checks(places: Places, source: Source, artifact: Artifact, platform: 
     return check_artifact(view)
 
 
-async def _tree(source: Source, artifact: Artifact) -> Tree | None:
+async def _tree(source: Source, artifact: Artifact, counted: _Counted) -> Tree | None:
     if artifact.kind is not ArtifactKind.KIT:
         return None
     layers = artifact.manifest.layers
@@ -60,6 +85,7 @@ async def _tree(source: Source, artifact: Artifact) -> Tree | None:
     for number, layer in enumerate(layers):
         path = await source.blob(artifact.manifest.reference, layer.digest, layer.size)
         files.append(LayerFile(path, diff_ids[number] if diff_ids else ""))
+        counted.one()
     return await in_thread(lambda stop: _read(stop, files))
 
 

@@ -27,7 +27,7 @@ from kitstudio.registry.source import (
 )
 from kitstudio.registry.threads import in_thread
 from kitstudio.services import cards as view
-from kitstudio.services.artifact_checks import PlatformChecks
+from kitstudio.services.artifact_checks import PlatformChecks, Told
 from kitstudio.services.card_reading import fitting, read_card
 from kitstudio.services.catalog_kept import KeptCards, KeptKit
 from kitstudio.services.catalog_search import CardSearch
@@ -183,9 +183,11 @@ class Catalog:
         """The sources a Kit brings along (its recipe); fetches the one small layer that holds them."""
         return await self._pages.staged(reference)
 
-    async def checked(self, reference: str) -> tuple[Artifact, tuple[PlatformChecks, ...]]:
+    async def checked(
+        self, reference: str, told: Told = lambda done, total: None
+    ) -> tuple[Artifact, tuple[PlatformChecks, ...]]:
         """One Kit and the checks on its artifact, layers fetched, on every platform it is published for."""
-        return await self._pages.checked(reference)
+        return await self._pages.checked(reference, told)
 
     async def attached(self, reference: str) -> tuple[Attachment, ...]:
         """Signatures and attestations the registry lists for a Kit; one request, when somebody looks."""
@@ -300,7 +302,7 @@ class Catalog:
                     if kit.card.repository not in shelf.cards:
                         shelf.cards[kit.card.repository] = kit.card
                         self._relate(kit.card, kit.relations)
-                if self._places.offline:
+                if self._places.offline and shelf.error is None:
                     shelf.turn(SourceState.OFFLINE, "the program was told to stay offline")
                 if kits or self._places.offline:
                     self.changed.publish(None)
@@ -315,6 +317,9 @@ class Catalog:
         except RegistryError as error:
             self._state(shelf, state_of(error), error.what, error)
             return
+        except asyncio.CancelledError:
+            self._state(shelf, SourceState.READY, "the list was not read to its end")
+            raise
         if found.error is not None:
             self._state(shelf, state_of(found.error), found.error.what, found.error)
             return
@@ -369,7 +374,7 @@ class Catalog:
         shelf.cards[repository] = card
         self._relate(card, about)
         self.changed.publish(None)
-        if card.error is None and card is not known:
+        if card.error is None and card is not known and self._shelves.get(shelf.place.id) is shelf:
             await self._kept.put((KeptKit(card, about),))
 
     def _relate(self, card: KitCard, about: Relations | None) -> None:

@@ -13,7 +13,7 @@ from kitstudio.registry.reference import Reference
 from kitstudio.registry.source import Artifact, ArtifactKind, Platform, RegistryError, Source, Unreachable
 from kitstudio.registry.threads import in_thread
 from kitstudio.services import cards as view
-from kitstudio.services.artifact_checks import PlatformChecks, check_published
+from kitstudio.services.artifact_checks import PlatformChecks, Told, check_published
 from kitstudio.services.catalog_values import CardKind, KitCard, KitDetails
 from kitstudio.services.places import Place, Places
 from kitstudio.services.stand_ins import Later
@@ -57,10 +57,12 @@ class KitPages:
 
         return await staged_sources(*await self._found(reference))
 
-    async def checked(self, reference: str) -> tuple[Artifact, tuple[PlatformChecks, ...]]:
+    async def checked(
+        self, reference: str, told: Told = lambda done, total: None
+    ) -> tuple[Artifact, tuple[PlatformChecks, ...]]:
         """One Kit and the checks on its artifact, layers fetched, on every platform it is published for."""
         source, artifact = await self._found(reference)
-        return artifact, await check_published(self._places, source, artifact)
+        return artifact, await check_published(self._places, source, artifact, told)
 
     async def attached(self, reference: str) -> tuple[Attachment, ...]:
         """What the registry says refers to this Kit; one or two requests, none where it is not in a registry."""

@@ -21,7 +21,7 @@ from kitstudio.ui.fonts import Type
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets import ChipLook, ChipRow, Icon, StateView, button, column, holder, line, row, text_label
-from kitstudio.ui.widgets.text import counted, size_text, tr, visible
+from kitstudio.ui.widgets.text import counted, number, size_text, tr, visible
 
 LOOKS = {
     Verdict.FAIL: ("critical", Token.CRITICAL, Tone.CRITICAL),
@@ -88,6 +88,7 @@ class ConformanceTab(QWidget):
                 size=size_text(image_size(details.artifact))
             )
         )
+        self._bar.setRange(0, 0)
         self._stack.setCurrentIndex(1)
         self._tasks.start(self._work(details), "checks")
 
@@ -103,8 +104,12 @@ class ConformanceTab(QWidget):
 
     async def _work(self, details: KitDetails) -> None:
         async def checks(job: Job) -> tuple[PlatformChecks, ...]:
-            job.report(tr("Reading the layers"))
-            return (await self._studio.catalog.checked(_exact(details)))[1]
+            def told(done: int, total: int) -> None:
+                job.report(tr("{n} of {total} layers").format(n=number(done), total=number(total)), done / total)
+                self._bar.setRange(0, total)
+                self._bar.setValue(done)
+
+            return (await self._studio.catalog.checked(_exact(details), told))[1]
 
         title = tr("Checking {name}").format(name=visible(details.card.reference))
         self._job = self._studio.jobs.run(title, checks)

@@ -6,18 +6,29 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
+from kitstudio.models.review import Group
+from kitstudio.services.catalog import CardKind
 from kitstudio.ui.catalog.facets import WORKS, Section, dynamic, sections
 from kitstudio.ui.fonts import Type
-from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets import button, give_icon, row, text_label
+from kitstudio.ui.theme import Theme
+from kitstudio.ui.widgets import ClickRow, Icon, button, row, text_label
 from kitstudio.ui.widgets.text import number, tr
 
 FIRST = 5
 """Facets of a section that come from the cards, before *more* is asked for."""
 MOST = 60
 """Facets a section shows at most: past it, searching is quicker than reading."""
+
+RARE = frozenset(
+    (
+        *(f"kind-{kind}" for kind in (CardKind.V2, CardKind.IMAGE, CardKind.ERROR)),
+        *(f"asks-{group.name.lower()}" for group in Group),
+        "asks-nothing",
+    )
+)
+"""Facets that stand there only where some card of the source fits them."""
 
 
 class FacetPane(QWidget):
@@ -94,19 +105,17 @@ class _SectionBox(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, theme.px(6), 0, 0)
         layout.setSpacing(0)
-        self._heading: QPushButton | QLabel
+        self._heading: ClickRow | None = None
+        title = text_label(section.title, Type.LABEL, "secondary")
         if section.prefix:
-            heading = QPushButton(section.title)
-            heading.setProperty("kind", "link")
-            heading.setAutoDefault(False)
-            heading.setCheckable(True)
-            heading.setObjectName(f"facets-{section.key}")
-            heading.clicked.connect(lambda _=False: self._fold(not self._open))
-            self._heading = heading
-            layout.addLayout(row(heading, None))
-        else:
-            self._heading = text_label(section.title, Type.LABEL, "secondary")
+            self._chevron = Icon(theme, "chevron-right", 14)
+            self._heading = ClickRow(section.title)
+            self._heading.setObjectName(f"facets-{section.key}")
+            self._heading.setLayout(row(title, self._chevron, None, spacing=4))
+            self._heading.clicked.connect(lambda: self._fold(not self._open))
             layout.addWidget(self._heading)
+        else:
+            layout.addWidget(title)
         layout.addSpacing(theme.px(2))
         self._body = QVBoxLayout()
         self._body.setSpacing(0)
@@ -148,7 +157,7 @@ class _SectionBox(QWidget):
             asked = key == WORKS and self.may_ask and key not in self._known
             count = None if asked else self._counts.get(key, 0)
             self._rows[key].show_count(count, key in self._chosen)
-            if key == "kind-error":
+            if key in RARE:
                 self._rows[key].setVisible(bool(self._known.get(key)) or key in self._chosen)
         self._more.setVisible(self._open and rest > 0)
         self._more.setText(tr("{n} more").format(n=number(rest)))
@@ -183,9 +192,8 @@ class _SectionBox(QWidget):
 
     def _fold(self, open_: bool) -> None:
         self._open = open_
-        if isinstance(self._heading, QPushButton):
-            give_icon(self._theme, self._heading, "chevron-down" if open_ else "chevron-right", 14, Token.SECONDARY)
-            self._heading.setChecked(open_)
+        if self._heading is not None:
+            self._chevron.show_icon("chevron-down" if open_ else "chevron-right")
             state = tr("unfolded") if open_ else tr("folded")
             self._heading.setAccessibleName(f"{self.section.title}, {state}")
             self._draw()

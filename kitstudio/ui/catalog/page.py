@@ -22,8 +22,10 @@ from kitstudio.ui.catalog.list_area import MIDDLE, SORTS, ListArea
 from kitstudio.ui.catalog.listing import Listing, Shown
 from kitstudio.ui.catalog.pictures import KitPictures, kit_icons
 from kitstudio.ui.catalog.sign_in_place import SignInPlace, ask_to_sign_in
+from kitstudio.ui.catalog.source_acts import SourceActs
 from kitstudio.ui.catalog.source_pane import SourceDeed, SourcePane
 from kitstudio.ui.catalog.source_words import lapsed, unopened
+from kitstudio.ui.catalog.wanting import Wanting
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.page import Page
 from kitstudio.ui.tasks import Tasks, fault
@@ -39,9 +41,6 @@ TYPING = 60
 """Milliseconds after the last key before the list is searched again."""
 DRAWING = 40
 """Milliseconds over which changes of the catalog are drawn as one."""
-LOOKED_AT = 150
-"""Milliseconds between asking for the manifests of visible cards."""
-ASKED_AT_ONCE = 24
 TAKEN_AT_ONCE = 2500
 """New cards taken over in one go: a source that lists thousands at once does not hold the window."""
 
@@ -58,8 +57,6 @@ class CatalogPage(Page):
         self._tasks = Tasks(self, self._failed)
         self._query = ""
         self._question: object = None
-        self._wanted: list[str] = []
-        self._kept_asked: set[tuple[str, float]] = set()
         self._opened = False
         self._stale = True
         self._removed = ""
@@ -70,6 +67,7 @@ class CatalogPage(Page):
         self.list = ListArea(theme, self.pictures)
         self.model, self.cards, self.table = self.list.model, self.list.cards, self.list.table
         self.sign_in = SignInPlace(theme, studio, self.list.sign_in_place)
+        self.acts = SourceActs(theme, studio, navigator, self._tasks, self)
         self.fitting = Fitting(studio, self._tasks, self)
         self.kit = KitPage(theme, studio, self.pictures)
         self.kit.setObjectName("kit-page")
@@ -83,7 +81,7 @@ class CatalogPage(Page):
         self.splitter.setSizes([theme.px(SIDE), theme.px(LIST), theme.px(484)])
         self.setLayout(column(self.splitter, spacing=0))
         self._typing = self._timer(TYPING, self._draw)
-        self._looking = self._timer(LOOKED_AT, self._ask_wanted)
+        self.wanting = Wanting(self._ask, self)
         self._drawing = self._timer(DRAWING, self._draw)
         self._working = self._timer(0, self._work)
         self._connect()
@@ -96,6 +94,7 @@ class CatalogPage(Page):
         """List what needs no network; a network source waits until it is opened."""
         await self.studio.catalog.start()
         self._opened = True
+        self.wanting.begin()
         self._draw()
         await self.studio.catalog.refresh()
         self._draw()
@@ -166,14 +165,17 @@ class CatalogPage(Page):
         sources, list_, kit = self.sources, self.list, self.kit
         sources.chosen.connect(self._source_chosen)
         sources.add_wanted.connect(self.add_source)
-        sources.deed_wanted.connect(self._deed)
+        sources.deed_wanted.connect(self.acts.do)
+        self.acts.refresh_wanted.connect(self._refresh)
+        self.acts.removed.connect(self._source_removed)
+        self.acts.signed_in.connect(self._signed_in)
         sources.ticked.connect(self._tick)
         self.facets.changed.connect(self._draw)
         self.facets.why_wanted.connect(self._show_why)
         list_.opened.connect(self._open_card)
         list_.acted.connect(self._card_acted)
         list_.add_wanted.connect(self.navigator.add_to_set)
-        list_.wanted.connect(self._want)
+        list_.wanted.connect(self.wanting.want)
         list_.named.connect(self.navigator.open_kit)
         list_.sorted_by.connect(lambda _: self._draw())
         list_.banner_acted.connect(self._acted)
@@ -271,7 +273,10 @@ class CatalogPage(Page):
             self.sign_in.show_for(source.registry, source.error)
         else:
             self.sign_in.clear()
-        self.list.ask_for_repository("" if shown.cards or narrowed else states.nameable(source))
+        nameable = "" if shown.cards or narrowed else states.nameable(source)
+        self.list.ask_for_repository(nameable)
+        if nameable:
+            self.list.tell_note("")
         if shown.cards:
             self.list.show_content()
             return
@@ -294,7 +299,7 @@ class CatalogPage(Page):
         """Footer, and the badge of sessions that lapsed: no window opens by itself."""
         ended = sum(lapsed(source) for source in sources)
         self.badge_changed.emit(ended, True)
-        asked = len(self._wanted)
+        asked = self.wanting.count
         if asked:
             self.status_changed.emit("spinner", tr("Reading manifests, {n} to go").format(n=number(asked)))
             return
@@ -319,34 +324,11 @@ class CatalogPage(Page):
         self._removed = ""
         self._draw()
 
-    def _deed(self, source: str, deed: str) -> None:
-        catalog = self.studio.catalog
-        info = next((known for known in catalog.sources() if known.id == source), None)
-        if deed == SourceDeed.REFRESH:
-            self._refresh(source)
-        elif info is None:
-            return
-        elif deed == SourceDeed.REMOVE:
-            self._tasks.start(self._remove(info))
-        elif deed in (SourceDeed.TRUST, SourceDeed.DISTRUST):
-            catalog.trust(source, deed == SourceDeed.TRUST)
-        elif deed == SourceDeed.SIGN_IN:
-            ask_to_sign_in(self.theme, self.studio, info.registry, self.window(), self._signed_in)
-        elif deed == SourceDeed.SIGN_OUT:
-            self._tasks.start(self._sign_out(info.registry))
-        elif deed == SourceDeed.EDIT:
-            self.navigator.edit_kit.emit(source)
-
     def _refresh(self, source: str = "") -> None:
-        self._kept_asked.clear()
+        self.wanting.renew()
         self._tasks.start(self.studio.catalog.refresh(source), f"refresh-{source}")
 
-    async def _sign_out(self, host: str) -> None:
-        await self.studio.sign_in.logout(host)
-        await self.studio.catalog.retry(host)
-
-    async def _remove(self, source: SourceInfo) -> None:
-        await self.studio.catalog.remove_source(source.id)
+    def _source_removed(self, source: SourceInfo) -> None:
         self._removed = source.id
         self._draw()
         words = tr("{name} was removed from the list.").format(name=visible(source.title))
@@ -367,7 +349,7 @@ class CatalogPage(Page):
             self._removed = ""
             self.list.banner.hide()
         elif key == "sign-in" and source is not None:
-            self._deed(source.id, SourceDeed.SIGN_IN)
+            self.acts.do(source.id, SourceDeed.SIGN_IN)
         else:
             self._query = ""
             self.query_cleared.emit()
@@ -380,7 +362,7 @@ class CatalogPage(Page):
         if action == CardAction.SIGN_IN:
             ask_to_sign_in(self.theme, self.studio, registry_of(card), self.window(), self._signed_in)
         else:
-            self._tasks.start(self.studio.catalog.want(reference), f"want-{reference}")
+            self._ask(reference)
 
     def _signed_in(self, host: str) -> None:
         """The sign-in worked: everything of that host that failed for want of one goes on."""
@@ -399,7 +381,7 @@ class CatalogPage(Page):
 
     def _open_card(self, card: KitCard) -> None:
         if card.kind is CardKind.LOADING:
-            self._want(card.reference)
+            self.wanting.want(card.reference)
         if self.kit.isHidden() or self.kit.reference != card.reference:
             self.open_kit(card.reference)
 
@@ -408,25 +390,8 @@ class CatalogPage(Page):
         self._arrange()
         self.list.view.setFocus()
 
-    def _want(self, reference: str, fetched_at: float = 0.0) -> None:
-        """A row is seen that is not known, or only from what was kept; the latter is asked for once."""
-        if fetched_at:
-            if (reference, fetched_at) in self._kept_asked:
-                return
-            self._kept_asked.add((reference, fetched_at))
-        if reference not in self._wanted:
-            self._wanted.append(reference)
-        if not self._looking.isActive():
-            self._looking.start()
-
-    def _ask_wanted(self) -> None:
-        """Only what was looked at last is fetched; a row scrolled past long ago asks again when it is seen."""
-        if not self._opened:
-            self._looking.start()
-            return
-        wanted, self._wanted = self._wanted[-ASKED_AT_ONCE:], []
-        for reference in wanted:
-            self._tasks.start(self.studio.catalog.want(reference), f"want-{reference}")
+    def _ask(self, reference: str) -> None:
+        self._tasks.start(self.studio.catalog.want(reference), f"want-{reference}")
 
     def _failed(self, error: KitStudioError) -> None:
         if isinstance(error, SignInRequired):

@@ -16,7 +16,7 @@ from kitstudio.registry.attached import Attachment
 from kitstudio.registry.reference import parse
 from kitstudio.registry.source import Artifact, ArtifactKind, ImageConfig, Layer, Manifest
 from kitstudio.registry.staged import StagedSources
-from kitstudio.services.artifact_checks import PlatformChecks
+from kitstudio.services.artifact_checks import PlatformChecks, Told
 from kitstudio.services.cards import permissions, read, version_rows
 from kitstudio.services.catalog import CardKind, KitCard, KitDetails, SourceInfo, SourceKind, SourceState
 from kitstudio.services.jobs import Jobs
@@ -198,8 +198,9 @@ class Stock:
         self.asked.append(("staged", reference))
         return _given(self.recipes.get(reference, StagedSources()))
 
-    async def checked(self, reference: str) -> tuple[object, tuple[PlatformChecks, ...]]:
+    async def checked(self, reference: str, told: Told) -> tuple[object, tuple[PlatformChecks, ...]]:
         self.asked.append(("checked", reference))
+        told(1, 2)
         return None, _given(self.checks)
 
 

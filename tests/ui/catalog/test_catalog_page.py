@@ -47,6 +47,7 @@ def opened(theme: Theme, qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> Iterato
         page.resize(1200, 750)
         page.show()
         page._opened = True
+        page.wanting.begin()
         page._draw()
         settle(page)
         pages.append(page)
@@ -225,14 +226,14 @@ def test_only_visible_rows_are_asked_for(opened: Open, run: Run) -> None:
 def test_a_kept_card_is_asked_for_once(opened: Open) -> None:
     stock = Stock((card("kept", fetched_at=5.0),))
     page = opened(stock)
-    page._wanted.clear()
-    page._kept_asked.clear()
+    page.wanting._wanted.clear()
+    page.wanting.renew()
     for _ in range(3):
         page.cards.viewport().repaint()
-    assert page._wanted == ["hub.example/acme/kept:1.0"]
-    page._wanted.clear()
+    assert list(page.wanting._wanted) == ["hub.example/acme/kept:1.0"]
+    page.wanting._wanted.clear()
     page.cards.viewport().repaint()
-    assert page._wanted == []
+    assert page.wanting.count == 0
 
 
 def test_answers_that_arrive_during_a_drag_do_not_disturb_it_row_118(
@@ -314,7 +315,7 @@ def test_a_removed_source_can_be_put_back(opened: Open, run: Run) -> None:
     page = opened(stock)
 
     async def work() -> None:
-        page._deed("reg.test", "remove")
+        page.acts.do("reg.test", "remove")
         await until(lambda: page.list.banner.isVisible())
         button = page.list.banner.findChild(QPushButton, "banner-action")
         assert button is not None

@@ -182,7 +182,7 @@ def test_checks_that_take_long_can_be_cancelled_row_124(
         stock = await opened(page, details())
         started = asyncio.Event()
 
-        async def slow(reference: str) -> object:
+        async def slow(reference: str, told: object) -> object:
             started.set()
             await asyncio.Event().wait()
             return None
