@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _MAX_CASES = 256 * 1024 * 1024
 _SHOWN_FAILURES = 20
-MAX_FETCHED = 500
-"""Manifests one search fetches of a source it opened."""
+MAX_FETCHED = 100
+"""Manifests one search fetches: registries count them, and a person's day has a limit."""
 
 
 async def check(run: Run) -> int:
@@ -160,6 +160,8 @@ async def search(run: Run) -> int:
         (card.reference, card.kind.value, card.display_name, ", ".join(chip.text for chip in card.chips))
         for card in found
     )
+    if unread := sum(card.kind.value == "loading" for card in found):
+        run.output.note(f"{unread} of them are shown as they are listed; their manifests were not read.")
     _tell_sources(run, catalog, reached, offline=run.options.offline)
     if not found:
         run.output.note("Nothing found.")
@@ -190,10 +192,14 @@ async def _widen(catalog: Catalog, asked: list[SourceInfo], query: str) -> None:
 
 
 def _worth(catalog: Catalog, query: str, loading: list[KitCard]) -> list[KitCard]:
-    """Cards to fetch: all of a short list; of a long one those that answer the query by what is known already."""
-    if len(loading) <= MAX_FETCHED:
-        return loading
-    return list(catalog.search(query, tuple(loading)))[:MAX_FETCHED]
+    """Cards to fetch: what Docker Hub describes only where that answers the query; of other sources all of a short
+    list, of a long one those whose names answer it."""
+    hubs = {info.id for info in catalog.sources() if info.kind.value == "hub"}
+    described = catalog.search(query, tuple(card for card in loading if card.source in hubs))
+    named = tuple(card for card in loading if card.source not in hubs)
+    if len(named) > MAX_FETCHED:
+        named = catalog.search(query, named)
+    return [*described, *named][:MAX_FETCHED]
 
 
 def _tell_sources(run: Run, catalog: Catalog, reached: set[str], *, offline: bool) -> None:

@@ -35,6 +35,21 @@ def test_the_hub_is_asked_only_where_it_is_named(kitstudio: Kitstudio, hub: HubD
         assert line["verified"] is (source != "docker.io/acme")
 
 
+def test_only_manifests_of_what_answers_the_query_are_fetched(kitstudio: Kitstudio, hub: HubDouble) -> None:
+    kitstudio("search", "tool", "--source", "hub")
+    assert [path for path in hub.paths if "/manifests/" in path] == ["/v2/acme/tool/manifests/1.0"]
+
+
+def test_a_long_list_is_not_fetched_whole_and_says_so(
+    kitstudio: Kitstudio, hub: HubDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kitstudio.cli.kits.MAX_FETCHED", 1)
+    answer = kitstudio("search", "--source", "hub", "--json")
+    assert len(answer.lines) == 2
+    assert sum("/manifests/" in path for path in hub.paths) == 1
+    assert "1 of them are shown as they are listed" in answer.err
+
+
 def test_offline_search_finds_what_was_kept_and_says_how_old_it_is(kitstudio: Kitstudio, hub: HubDouble) -> None:
     assert kitstudio("search", "--source", "hub", "--json").code == 0
     hub.server.requests.clear()

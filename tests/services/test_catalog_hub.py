@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +18,7 @@ from kitstudio.registry.writer import Image, build_image
 from kitstudio.services.app import Studio
 from kitstudio.services.catalog import CardKind, KitCard, SourceInfo, SourceKind, SourceState
 from tests.builders import AMD64, descriptor, kit_image, kit_index, layer, network
+from tests.registry.servers import Answer, Request
 from tests.services.fakes import V2, FakeBackend
 from tests.services.hub_double import HubDouble, run_hub
 
@@ -214,6 +218,29 @@ async def test_what_was_kept_stays_while_its_registry_is_away_and_is_asked_for_o
     await later.catalog.want(TOOL)
     assert len(hub.paths) == asked
     await later.close()
+
+
+async def test_a_list_that_is_cancelled_is_no_longer_being_read(opened: Studio, hub: HubDouble) -> None:
+    release = threading.Event()
+    answer = hub.server.answer
+
+    def stall(request: Request) -> Answer:
+        release.wait(20)
+        return answer(request)
+
+    hub.server.answer = stall
+    reading = asyncio.ensure_future(opened.catalog.refresh("hub"))
+    told = asyncio.Event()
+    opened.catalog.changed.subscribe(lambda _: told.set())
+    while source(opened).state is not SourceState.LOADING:
+        await told.wait()
+        told.clear()
+    reading.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await reading
+    release.set()
+    assert source(opened).state is SourceState.READY
+    assert "not read to its end" in source(opened).detail
 
 
 async def test_the_page_of_an_older_version_leaves_the_card_alone(opened: Studio, hub: HubDouble) -> None:
