@@ -10,10 +10,15 @@ from pathlib import Path
 from PySide6.QtCore import QDateTime, QLocale
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
+from kitstudio.models import lock as locks
+from kitstudio.models.effective_rules import effective_rules
 from kitstudio.models.errors import KitStudioError
+from kitstudio.models.plan import Plan
 from kitstudio.services.app import Studio
 from kitstudio.services.approvals import Record, Request, record_json
+from kitstudio.services.ground import relock
 from kitstudio.services.home import write_atomic
+from kitstudio.services.policy import policy_of
 from kitstudio.services.records import GRANTING
 from kitstudio.ui.approvals import replay
 from kitstudio.ui.approvals.desk import desk_of
@@ -21,6 +26,7 @@ from kitstudio.ui.approvals.dialog import ApprovalDialog
 from kitstudio.ui.approvals.history import HistoryPane
 from kitstudio.ui.approvals.models import ANSWERS
 from kitstudio.ui.approvals.policy_view import PolicyView
+from kitstudio.ui.approvals.rules_view import COMPOSER, RulesView
 from kitstudio.ui.approvals.waiting import WaitingPane
 from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.navigator import Navigator
@@ -35,7 +41,7 @@ LIST_KIND = "kitstudio approval records"
 
 
 class ApprovalsPage(Page):
-    """Tabs *Waiting*, *History* and *Policy*."""
+    """Tabs *Waiting*, *History*, *Rules* and *Policy*."""
 
     def __init__(self, studio: Studio, theme: Theme, navigator: Navigator, parent: QWidget | None = None) -> None:
         super().__init__(studio, theme, navigator, parent)
@@ -53,10 +59,12 @@ class ApprovalsPage(Page):
         self.waiting = WaitingPane(theme)
         self.history = HistoryPane(theme)
         self._stack = QStackedWidget()
+        self.rules = RulesView(theme)
         self.policy = PolicyView(theme, studio.settings)
         for name, pane in (
             (tr("Waiting"), self.waiting),
             (tr("History"), self.history),
+            (tr("Rules"), self.rules),
             (tr("Policy"), self.policy),
         ):
             self.tabs.addTab(name)
@@ -108,6 +116,9 @@ class ApprovalsPage(Page):
         )
         self.history.export_wanted.connect(self._export)
         self.policy.failed.connect(self._failed)
+        self.rules.chosen.connect(lambda _name: self._start_rules())
+        self.tabs.currentChanged.connect(lambda _tab: self._start_rules())
+        self.destroyed.connect(self.studio.settings.changed.subscribe(lambda _key: self._start_rules()))
         self.history.export_all_wanted.connect(self._export_all)
         self.history.replay_wanted.connect(self.replay)
         self.history.return_wanted.connect(lambda record: self._tasks.start(self.go_back(record), "return"))
@@ -117,6 +128,25 @@ class ApprovalsPage(Page):
 
     async def _read(self) -> None:
         self.history.show_records(await self.studio.approvals.history())
+
+    def _start_rules(self) -> None:
+        """The rules are judged again whenever they are looked at: they follow set, lock and policy."""
+        if self._open and self._stack.currentWidget() is self.rules:
+            self._tasks.start(self._show_rules(), "rules")
+
+    async def _show_rules(self) -> None:
+        value = self.studio.composer.value
+        self.rules.show_sets(value.name, await self.studio.approvals.names())
+        name = self.rules.name()
+        plan: Plan = value.plan
+        if name != COMPOSER:
+            lock = await self.studio.approvals.lock(name)
+            if lock is None:
+                why = await self.studio.approvals.tampered(name)
+                raise KitStudioError(why or tr("Nothing is approved under this name any more."), where=name)
+            stored, document = await self.studio.approvals.granted(locks.sha256(lock))
+            plan = await relock(self.studio.judgement, stored, document)
+        self.rules.show_rules(effective_rules(plan, policy_of(self.studio.settings)))
 
     def _show_waiting(self) -> None:
         requests = self.studio.approvals.waiting()

@@ -94,6 +94,9 @@ class Gate:
         self._waiting = [*self.stored, *self._waiting]
         self.changed.publish(None)
 
+    async def names(self) -> tuple[str, ...]:
+        return ()
+
     async def history(self) -> tuple[Record, ...]:
         return self._history
 
