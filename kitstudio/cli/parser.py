@@ -13,7 +13,7 @@ from typing import NoReturn
 import kitstudio
 from kitstudio.cli.output import UsageError
 
-JSON_LINES = frozenset(("search", "history", "launch", "logs", "network"))
+JSON_LINES = frozenset(("search", "history", "launch", "logs", "network", "updates"))
 """Commands whose ``--json`` is one JSON value a line."""
 
 _FORMS = ("authored", "published", "effective")
@@ -155,6 +155,7 @@ def _sets(command: _Command) -> None:
     diff = command("diff", "diff:diff", "what NEW asks for beyond OLD")
     diff.add_argument("old", metavar="OLD", help="a Kit, a set file or a lock")
     diff.add_argument("new", metavar="NEW")
+    diff.add_argument("--arg", action="append", default=[], metavar="[KIT:]NAME=VALUE", help="an input of both sides")
     export = command("export", "sets:export", "write a set file")
     _references(export)
     export.add_argument("-o", "--output", type=Path, metavar="SET.yaml", help="default: standard output")
@@ -175,6 +176,8 @@ def _gate(command: _Command) -> None:
     _references(approve)
     _answers(approve)
     approve.add_argument("--export", type=Path, metavar="FILE", help="write the record of this decision")
+    updates = command("updates", "updates:updates", "newer versions of approved Kits, and what they ask for")
+    updates.add_argument("--check", action="store_true", help="ask the sources now; apply what asks for no more")
     history = command("history", "gate:history", "approval records, newest first")
     history.add_argument("--export", type=Path, metavar="FILE", help="write all records as JSON lines")
 

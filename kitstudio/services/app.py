@@ -25,6 +25,7 @@ from kitstudio.services.policy import policy_of
 from kitstudio.services.sandboxes import Sandboxes
 from kitstudio.services.settings import Settings, SettingsError
 from kitstudio.services.sign_in import SignIn
+from kitstudio.services.updates import Updates
 
 if TYPE_CHECKING:
     from kitstudio.registry.icons import Icons
@@ -65,6 +66,13 @@ class Studio:
             rebuild=lambda lock, document: relock(self.judgement, lock, document),
             policy=lambda: policy_of(self.settings),
         )
+        self.updates = Updates(
+            self.approvals,
+            lambda reference: self.places.of(reference).source,
+            lambda lock, document: relock(self.judgement, lock, document),
+            lambda: policy_of(self.settings),
+            self.settings,
+        )
         self.composer = self.new_composer()
         self._publishing: Publishing | None = None
         self._credentials: Credentials | None = None
@@ -73,6 +81,7 @@ class Studio:
         self.settings.changed.subscribe(self._network_changed)
         self.jobs.changed.subscribe(self.cache_limits.note_job)
         self._housekeeping: asyncio.Task[None] | None = None
+        self._update_watch: asyncio.Task[None] | None = None
 
     @property
     def publishing(self) -> Publishing:
@@ -101,7 +110,13 @@ class Studio:
 
                 self._backend = QemuBackend(self.home.data, self.home.cache, secrets=self.credentials.held)
             self._sandboxes = Sandboxes(
-                self._backend, Images(self.places), self.jobs, self._reapprove, self._settled, self._renew
+                self._backend,
+                Images(self.places),
+                self.jobs,
+                self._reapprove,
+                self._settled,
+                self._renew,
+                self.approvals.granted,
             )
         return self._sandboxes
 
@@ -136,6 +151,7 @@ class Studio:
         if self._housekeeping is None:
             loop = asyncio.get_running_loop()
             self._housekeeping = loop.create_task(self.cache_limits.run(), name="keep the caches within their limits")
+            self._update_watch = loop.create_task(self.updates.run(), name="look for newer versions of approved Kits")
             await self.catalog.start()
 
     def new_composer(self) -> Composer:
@@ -144,9 +160,9 @@ class Studio:
 
     async def close(self) -> None:
         """Cancel jobs, wait at most three seconds, leave running sandboxes to their supervisors."""
-        if self._housekeeping is not None:
-            self._housekeeping.cancel()
-            await asyncio.gather(self._housekeeping, return_exceptions=True)
+        for task in filter(None, (self._housekeeping, self._update_watch)):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
         await asyncio.gather(self.jobs.close(CLOSE_SECONDS), self.composer.close(), self.catalog.close())
         self.places.close()
 

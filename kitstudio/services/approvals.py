@@ -109,7 +109,7 @@ class Approvals:
         self._turn = asyncio.Lock()
         self._waiting: dict[str, Request] = {}
         self._unready: tuple[Kept, ...] = ()
-        self._made: dict[str, ApprovedLock] = {}
+        self._made: dict[str, tuple[Policy, ApprovedLock]] = {}
 
     async def load(self) -> None:
         """Bring back what waited when the program ended. What cannot be judged now stays in ``unready``, named."""
@@ -256,8 +256,10 @@ class Approvals:
         return self._approved(stored, plan)
 
     def made(self, lock_sha256: str) -> ApprovedLock | None:
-        """The approved lock with this hash, if it was made in this run: with the secrets it was given."""
-        return self._made.get(lock_sha256)
+        """The approved lock with this hash, if it was made in this run and under the rules of now: with the secrets it
+        was given."""
+        policy, approved = self._made.get(lock_sha256, (None, None))
+        return approved if policy == self._policy() else None
 
     async def granted(self, lock_sha256: str) -> tuple[Lock, str]:
         """A lock some record of this home put in force, and the set's text then. Raises ``ApprovalError``."""
@@ -326,7 +328,7 @@ class Approvals:
         await self._whole(decide)
         self._decided(request)
         approved = self._approved(kept, plan)
-        self._made[approved.sha256] = approved
+        self._made[approved.sha256] = (self._policy(), approved)
         return approved
 
     async def _whole(self, work: Callable[[], T]) -> T:

@@ -53,6 +53,7 @@ class Sandboxes:
 
     ``reapprove`` finds the approved lock of a sandbox again (by the lock's SHA-256), for recreate. ``settled`` adds to
     the options of a new sandbox what the settings say. ``renew`` keeps a service's renewed tokens.
+    ``granted`` raises where no approval record holds a lock (by its SHA-256): nothing starts then.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Sandboxes:
         reapprove: Callable[[str], Awaitable[ApprovedLock]],
         settled: Callable[[LaunchOptions], LaunchOptions] = lambda options: options,
         renew: Callable[[str, str], Awaitable[None]] | None = None,
+        granted: Callable[[str], Awaitable[object]] | None = None,
     ) -> None:
         self.changed: Topic[str] = Topic()
         self._backend = backend
@@ -71,6 +73,7 @@ class Sandboxes:
         self._reapprove = reapprove
         self._settled = settled
         self._renew = renew or _forget
+        self._granted = granted
         self._known: tuple[SandboxStatus, ...] = ()
         self._launches: dict[str, Launch] = {}
 
@@ -126,6 +129,8 @@ class Sandboxes:
         """Boot a stopped sandbox again, as a job."""
 
         async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
+            if self._granted is not None:
+                await self._granted((await self._backend.status(name)).lock_sha256)
             return await self._backend.start(name, progress)
 
         return self._progressing(Launch(name, operation=Operation.START), work)

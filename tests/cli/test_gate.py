@@ -96,6 +96,7 @@ def test_a_tick_rule_takes_a_finding_out_of_yes(kitstudio: Kitstudio) -> None:
 
 
 def test_damaged_rules_let_nothing_through(kitstudio: Kitstudio, home: Path) -> None:
+    (home / "config").mkdir(parents=True)
     (home / "config" / "settings.toml").write_text('[policy]\nnever = ["nonsense"]\n')
     answer = kitstudio("approve", BASE, "--yes")
     assert answer.code == 1 and "rules cannot be read" in answer.err
