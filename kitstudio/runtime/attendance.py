@@ -29,15 +29,18 @@ _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "PY
 Tell = Callable[[LaunchPhase, str, float | None], None]
 
 
-async def launch(folder: SandboxFolder, tell: Tell, *, first: bool, secrets: Mapping[str, str] | None = None) -> None:
+async def launch(
+    folder: SandboxFolder, tell: Tell, *, first: bool, secrets: Mapping[str, str] | None = None, agent: str = ""
+) -> None:
     """Start the supervisor and follow its launch to ready; on any failure it is down when this returns.
 
     ``secrets``: by service, handed to the supervisor over its own socket and kept in its memory only.
+    ``agent``: the socket of the SSH agent to relay, empty for none.
     """
     tell(LaunchPhase.BOOT, "", None)
     child = await asyncio.to_thread(_spawn, folder)
     try:
-        await _follow(folder, child, tell, first=first, secrets=dict(secrets or {}))
+        await _follow(folder, child, tell, first=first, secrets=dict(secrets or {}), agent=agent)
     except BaseException:
         await asyncio.shield(_abandon(folder, child))
         raise
@@ -145,7 +148,13 @@ async def _abandon(folder: SandboxFolder, child: subprocess.Popen[bytes]) -> Non
 
 
 async def _follow(
-    folder: SandboxFolder, child: subprocess.Popen[bytes], tell: Tell, *, first: bool, secrets: Mapping[str, str]
+    folder: SandboxFolder,
+    child: subprocess.Popen[bytes],
+    tell: Tell,
+    *,
+    first: bool,
+    secrets: Mapping[str, str],
+    agent: str,
 ) -> None:
     while True:
         if child.poll() is not None:
@@ -154,7 +163,9 @@ async def _follow(
                 where=folder.path.name,
             )
         try:
-            async with control.request(folder.path, "launch", first=first, secrets=dict(secrets)) as channel:
+            async with control.request(
+                folder.path, "launch", first=first, secrets=dict(secrets), agent=agent
+            ) as channel:
                 while True:
                     answer = await channel.receive_json()
                     if answer.get("ready"):

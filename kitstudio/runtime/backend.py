@@ -85,6 +85,7 @@ class LaunchOptions:
     ``workspace``: host folder shown at the image's working directory, None for none. ``env``: runtime overrides
     (§6.1), already part of the approved effective form. ``private_names``: names the person lets reach private
     addresses (Settings), each with its address or ``""`` for whatever it resolves to; a name still needs its entry.
+    ``ssh_agent`` and ``ssh_known_hosts``: an agent's socket and a file of host keys in place of the person's own.
     ``git_name`` and ``git_email``: the person's identity for Kits that ask for it; both or none. ``idle``: seconds
     without a session after which it is stopped, 0 never; a set with ``long-running@1`` never is. ``ports``: the host
     port a published one must have, by ``8080/tcp``; others get a free one.
@@ -97,6 +98,8 @@ class LaunchOptions:
     env: Mapping[str, str] = field(default_factory=dict)
     accel: str = ""
     private_names: Mapping[str, str] = field(default_factory=dict)
+    ssh_agent: str = ""
+    ssh_known_hosts: str = ""
     git_name: str = ""
     git_email: str = ""
     idle: float = 1800.0
@@ -188,6 +191,19 @@ class PublishedPort:
     host: str = "127.0.0.1"
     host_port: int = 0
     fixed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStorage:
+    """One volume of a sandbox. ``size`` and ``mode`` as asked for, empty where not stated; ``used``: bytes it takes on
+    this computer's disk; ``mounted``: whether the set still asks for it (else it is only kept)."""
+
+    path: str
+    size: str = ""
+    mode: str = ""
+    in_memory: bool = False
+    used: int = 0
+    mounted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +318,9 @@ class Backend(Protocol):
 
     async def set_port(self, name: str, container: str, host_port: int) -> tuple[PublishedPort, ...]:
         """Publish ``container`` (``8080/tcp``) at a port of the person's choice, 0 for any; at once if it runs."""
+
+    async def storage(self, name: str) -> tuple[OwnStorage, ...]:
+        """The sandbox's own volumes, those it only keeps included."""
 
     async def mounts(self) -> tuple[HostMountFolder, ...]:
         """Folders of this computer kept for ``host-mount@1``, also those no sandbox uses any more."""

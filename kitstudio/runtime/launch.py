@@ -16,6 +16,7 @@ from kitstudio.runtime.capabilities.host_mount import PlannedMount
 from kitstudio.runtime.capabilities.lifecycle import Lifecycle
 from kitstudio.runtime.capabilities.long_running import IDLE_SECONDS
 from kitstudio.runtime.capabilities.port import PlannedPort
+from kitstudio.runtime.capabilities.ssh_agent import AgentGrant
 from kitstudio.runtime.capabilities.volume import PlannedVolume
 from kitstudio.runtime.policy import RuleText
 
@@ -53,6 +54,7 @@ class LaunchPlan:
     """``launch.json``. ``layers``: squashfs files, lowest first. ``hosts``: names with a settled address.
 
     ``private_names``: names the person let reach private addresses. ``secrets``: values never written elsewhere.
+    ``agent_socket`` and ``known_hosts``: stated in place of the person's own; empty: those.
     ``identity``: the pair chosen at create, kept for the sandbox's life. ``idle``: seconds without a session after
     which it is stopped, 0 never.
     """
@@ -75,6 +77,9 @@ class LaunchPlan:
     skills: tuple[Exposure, ...] = ()
     sessions: AgentSessions = field(default_factory=AgentSessions)
     credentials: tuple[CredentialPlan, ...] = ()
+    agent: tuple[AgentGrant, ...] = ()
+    agent_socket: str = ""
+    known_hosts: str = ""
     volumes: tuple[PlannedVolume, ...] = ()
     mounts: tuple[PlannedMount, ...] = ()
     ports: tuple[PlannedPort, ...] = ()

@@ -27,6 +27,7 @@ from kitstudio.runtime.capabilities.long_running import idle_limit
 from kitstudio.runtime.capabilities.port import plan_ports
 from kitstudio.runtime.capabilities.privileged import is_privileged
 from kitstudio.runtime.capabilities.resources import Host, Size, size_machine
+from kitstudio.runtime.capabilities.ssh_agent import plan_agent
 from kitstudio.runtime.capabilities.volume import plan_volumes
 from kitstudio.runtime.host_mounts import why_not_shared
 from kitstudio.runtime.inventory import EntryType, Inventory
@@ -81,8 +82,9 @@ async def prepare(
     tell: Tell,
     *,
     bound: Collection[str] = (),
+    agent: bool = False,
 ) -> Prepared:
-    """Everything before the boot. ``bound``: services that a secret is bound to."""
+    """Everything before the boot. ``bound``: services that a secret is bound to; ``agent``: an SSH agent is there."""
     refuse_unclaimed(approved)
     host = this_host()
     size = size_machine(
@@ -95,6 +97,7 @@ async def prepare(
     volumes, without_volumes = plan_volumes(approved.effective)
     ports, without_ports = plan_ports(approved.effective)
     credentials, without_secret = plan_credentials(approved, bound, options.name)
+    grants, without_agent = plan_agent(approved.effective, agent)
     policy = build_policy(approved, frozenset(options.private_names))
     kits, converted = await _fetch(approved, images, layers, tell)
     tell(LaunchPhase.COMPOSE, "", None)
@@ -132,13 +135,24 @@ async def prepare(
         skills=skills,
         sessions=plan_sessions(approved.effective),
         credentials=credentials,
+        agent=grants,
+        agent_socket=options.ssh_agent,
+        known_hosts=options.ssh_known_hosts,
         volumes=volumes,
         mounts=mounts,
         ports=ports,
         privileged=is_privileged(approved.effective),
         idle=idle_limit(approved.effective, options.idle),
     )
-    without = (*without_identity, *without_secret, *without_skills, *without_volumes, *without_mounts, *without_ports)
+    without = (
+        *without_identity,
+        *without_secret,
+        *without_agent,
+        *without_skills,
+        *without_volumes,
+        *without_mounts,
+        *without_ports,
+    )
     return Prepared(plan, (*_skipped(approved, size, profile, contract), *without))
 
 
@@ -160,6 +174,8 @@ def options_of(plan: LaunchPlan) -> LaunchOptions:
         stated.env,
         stated.accel,
         private_names=plan.hosts,
+        ssh_agent=plan.agent_socket,
+        ssh_known_hosts=plan.known_hosts,
         git_name=plan.identity.name if plan.identity else "",
         git_email=plan.identity.email if plan.identity else "",
         idle=stated.idle,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kitstudio.models.lock import ApprovedLock, encode
 from kitstudio.runtime import control, ports, sessions, state
+from kitstudio.runtime.agent_socket import is_agent
 from kitstudio.runtime.attendance import START_AGAIN, Tell, halt, launch, restore_upper, settle, status_of, stopped
 from kitstudio.runtime.backend import (
     Decision,
@@ -23,6 +24,7 @@ from kitstudio.runtime.backend import (
     ImageProvider,
     LaunchOptions,
     LaunchPhase,
+    OwnStorage,
     Progress,
     PublishedPort,
     SandboxError,
@@ -54,7 +56,7 @@ from kitstudio.runtime.qemu.disk import create_disk
 from kitstudio.runtime.qemu.probe import acceleration
 from kitstudio.runtime.shelf import claim, marks, paths, sweep
 from kitstudio.runtime.state import SandboxFolder, check_name, read_or_none
-from kitstudio.runtime.storage import check_volumes, make_volumes
+from kitstudio.runtime.storage import check_volumes, list_volumes, make_volumes
 
 UPPER_MIB = 8192
 
@@ -65,11 +67,17 @@ class QemuBackend:
     """``backend.Backend`` on QEMU. ``home``: folder with ``sandboxes/``; ``cache``: folder with ``layers/``.
 
     ``probe``: finds (acceleration, why); injected in tests. ``secrets``: what the host holds for
-    services (credential@1).
+    services (credential@1). ``agent``: the socket of the person's SSH agent, empty for none.
     """
 
     def __init__(
-        self, home: Path, cache: Path, *, probe: Probe | None = None, secrets: SecretSource | None = None
+        self,
+        home: Path,
+        cache: Path,
+        *,
+        probe: Probe | None = None,
+        secrets: SecretSource | None = None,
+        agent: Callable[[], str] = lambda: "",
     ) -> None:
         self._sandboxes = home / "sandboxes"
         self._state = cache
@@ -78,6 +86,7 @@ class QemuBackend:
         self._layers = LayerCache(cache / "layers")
         self._probe = probe or self._really_probe
         self._secrets = secrets or _no_secrets
+        self._agent = agent
         self._acceleration: tuple[str, str] | None = None
 
     def capabilities(self) -> frozenset[str]:
@@ -114,12 +123,15 @@ class QemuBackend:
             tell(LaunchPhase.PULL, "finding out what this computer can do", None)
             accel = options.accel or (await self.acceleration())[0]
             held = await self._secrets(wanted_services(approved))
-            prepared = await prepare(approved, options, accel, images, self._layers, tell, bound=held)
+            agent = await self._live_agent(options.ssh_agent)
+            prepared = await prepare(
+                approved, options, accel, images, self._layers, tell, bound=held, agent=bool(agent)
+            )
             await self._lay_out(folder, approved, prepared)
             await asyncio.to_thread(_fix_ports, folder, prepared.plan, options.ports)
             await make_volumes(folder.path, prepared.plan.volumes)
             await create_disk(folder.upper, UPPER_MIB, "upper")
-            await launch(folder, tell, first=True, secrets=held)
+            await launch(folder, tell, first=True, secrets=held, agent=agent)
         except BaseException:
             await asyncio.shield(self._discard(folder))
             raise
@@ -147,7 +159,8 @@ class QemuBackend:
                     where=str(missing[0]),
                     remedy="Recreate the sandbox: its layers are fetched again, its writable layer starts afresh.",
                 )
-            await launch(folder, _teller(progress), first=False, secrets=await self._held(plan))
+            agent = plan.agent_socket or self._agent()
+            await launch(folder, _teller(progress), first=False, secrets=await self._held(plan), agent=agent)
         return await self.status(name)
 
     async def stop(self, name: str) -> None:
@@ -190,7 +203,10 @@ class QemuBackend:
             await settle(folder)
             accel = old.options.accel or (await self.acceleration())[0]
             held = await self._secrets(wanted_services(approved))
-            prepared = await prepare(approved, options_of(old), accel, images, self._layers, tell, bound=held)
+            agent = await self._live_agent(old.agent_socket)
+            prepared = await prepare(
+                approved, options_of(old), accel, images, self._layers, tell, bound=held, agent=bool(agent)
+            )
             old_texts = {path: path.read_text(encoding="utf-8") for path in (folder.launch, folder.record)}
             os.replace(folder.upper, folder.previous_upper)
             try:
@@ -198,7 +214,7 @@ class QemuBackend:
                 await make_volumes(folder.path, prepared.plan.volumes)
                 await create_disk(folder.upper, UPPER_MIB, "upper")
                 folder.hooks.unlink(missing_ok=True)
-                await launch(folder, tell, first=True, secrets=held)
+                await launch(folder, tell, first=True, secrets=held, agent=agent)
             except BaseException:
                 await asyncio.shield(halt(folder))
                 for path, text in old_texts.items():
@@ -294,6 +310,10 @@ class QemuBackend:
             return {}
         return {str(service): str(text) for service, text in found.items()}
 
+    async def _live_agent(self, stated: str) -> str:
+        path = stated or self._agent()
+        return path if await asyncio.to_thread(is_agent, path) else ""
+
     async def _held(self, plan: LaunchPlan) -> Mapping[str, str]:
         """The secrets of a sandbox that starts again; ``SandboxError`` where a required one is gone."""
         held = await self._secrets([each.service for each in plan.credentials])
@@ -329,6 +349,12 @@ class QemuBackend:
             async with folder.operating("change a port of"):
                 await asyncio.to_thread(_fix_ports, folder, plan, {container: host_port})
         return await self.ports(name)
+
+    async def storage(self, name: str) -> tuple[OwnStorage, ...]:
+        """The sandbox's own volumes."""
+        folder = self._folder(name)
+        plan = await asyncio.to_thread(state.read_json, LaunchPlan, folder.launch)
+        return await asyncio.to_thread(list_volumes, folder.path, plan.volumes)
 
     async def mounts(self) -> tuple[HostMountFolder, ...]:
         """Folders kept for host-mount@1."""

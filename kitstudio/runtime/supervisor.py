@@ -23,8 +23,9 @@ import asyncssh
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime import control, state
+from kitstudio.runtime.agent_socket import AgentSocket
 from kitstudio.runtime.assemble import PROXY_PORT
-from kitstudio.runtime.backend import HookRun, LaunchPhase, SandboxError, State
+from kitstudio.runtime.backend import Decision, HookRun, LaunchPhase, SandboxError, State
 from kitstudio.runtime.capabilities.credential import variables
 from kitstudio.runtime.capabilities.lifecycle import Hook
 from kitstudio.runtime.capabilities.long_running import Sessions
@@ -104,6 +105,12 @@ class Supervisor:
             resolver=resolver_with(self._plan.hosts),
             presenter=CredentialPresenter(self._plan.credentials, self._secrets, self._renewed),
             authority=self._authority,
+        )
+        self._agent = AgentSocket(
+            self._plan.agent,
+            self._plan.contract.account,
+            Path(self._plan.known_hosts or "~/.ssh/known_hosts").expanduser(),
+            self._note_signature,
         )
         self._hooks = HookLog(self._earlier_hooks(), self._hooks_changed)
         self._machine: AnyMachine | None = None
@@ -200,6 +207,7 @@ class Supervisor:
         match request.get("op"):
             case "launch":
                 self._bind(request.get("secrets"))
+                self._agent.backing = str(request.get("agent", ""))
                 await self._serve_launch(channel, first=request.get("first") is True)
             case "renewed":
                 fresh = {name: self._secrets[name] for name in self._fresh if name in self._secrets}
@@ -271,13 +279,19 @@ class Supervisor:
         self._secrets.clear()
         self._secrets |= {str(name): str(text) for name, text in found.items() if name in wanted}
 
+    def _note_signature(self, relayed: bool, text: str) -> None:
+        """One request to the agent, beside the decisions of the network."""
+        phase = self._proxy.phase.value
+        verdict = "allowed" if relayed else "refused"
+        self._decisions.add(Decision(time.time(), phase, "ssh-agent", 0, verdict, reason=text))
+
     def _renewed(self, service: str) -> None:
         """A provider gave new tokens: whoever keeps them on the host is to come for them."""
         self._fresh.add(service)
         self._note(renewed=len(self._fresh))
 
     def _variables(self, phase: Phase) -> dict[str, str]:
-        return self._trust | variables(self._plan.credentials, self._secrets, phase)
+        return self._trust | self._agent.variables(phase) | variables(self._plan.credentials, self._secrets, phase)
 
     def _running(self) -> GuestSession:
         if self._session is None or self._record.state is not State.RUNNING:
@@ -348,14 +362,17 @@ class Supervisor:
             install = plan.lifecycle.install
             await tell(LaunchPhase.INSTALL, "" if install else "none declared")
             await self._proxy.switch(Phase.INSTALL)
+            await self._agent.enter(session, Phase.INSTALL)
             for number, hook in enumerate(install):
                 await tell(LaunchPhase.INSTALL, plan.hide(_hook_text(hook)), number / len(install))
                 await run_hook(session, hook, plan, self._hooks, self._variables(Phase.INSTALL))
             cut = self._proxy.connections
             await self._proxy.switch(Phase.CLOSED)
+            self._agent.leave()
             await tell(LaunchPhase.CLOSE, f"install grants closed, {cut} connections cut")
         await write_profile(session, plan)
         await self._proxy.switch(Phase.RUNTIME)
+        await self._agent.enter(session, Phase.RUNTIME)
         await self._publisher.publish()
         self._note_ports()
         await tell(LaunchPhase.STARTUP, "" if plan.lifecycle.startup else "none declared")
@@ -430,7 +447,10 @@ class Supervisor:
 
         connection.set_keepalive(KEEPALIVE_SECONDS, KEEPALIVE_COUNT)
         await session.forward(PROXY_PORT, out)
+        again = self._session is not None
         self._connection, self._session = connection, session
+        if again:
+            await self._agent.enter(session, self._proxy.phase)
         return session
 
     def _spawn(self, work: Awaitable[HookRun]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from kitstudio.runtime.backend import Backend, LaunchOptions
 from kitstudio.runtime.capabilities import CLAIMED
 from kitstudio.services.approvals import Approvals
 from kitstudio.services.cache_limits import CacheLimits
+from kitstudio.services.caches import Caches
 from kitstudio.services.catalog import Catalog
 from kitstudio.services.composer import Composer
 from kitstudio.services.ground import Judgement, relock
@@ -80,6 +82,7 @@ class Studio:
         self.settings.changed.subscribe(self.cache_limits.note_setting)
         self.settings.changed.subscribe(self._network_changed)
         self.jobs.changed.subscribe(self.cache_limits.note_job)
+        self.caches = Caches(home, self.cache_limits, lambda: self.kit_index, lambda: self.icons)
         self._housekeeping: asyncio.Task[None] | None = None
         self._update_watch: asyncio.Task[None] | None = None
 
@@ -108,7 +111,9 @@ class Studio:
             if self._backend is None:
                 from kitstudio.runtime.qemu_backend import QemuBackend
 
-                self._backend = QemuBackend(self.home.data, self.home.cache, secrets=self.credentials.held)
+                self._backend = QemuBackend(
+                    self.home.data, self.home.cache, secrets=self.credentials.held, agent=self._ssh_agent
+                )
             self._sandboxes = Sandboxes(
                 self._backend,
                 Images(self.places),
@@ -171,6 +176,11 @@ class Studio:
             return made
         lock, document = await self.approvals.granted(lock_sha256)
         return await self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
+
+    def _ssh_agent(self) -> str:
+        """The socket of the person's SSH agent; empty where there is none or it is switched off."""
+        stated = self.settings.text("ssh.agent")
+        return os.environ.get("SSH_AUTH_SOCK", "") if stated == "system" else stated
 
     async def _renew(self, service: str, text: str) -> None:
         await self.credentials.renew(service, text)

@@ -93,6 +93,10 @@ class Settings:
             return self.faults[0]
         return next((text for text in self.faults if text.startswith(prefix)), "")
 
+    def check(self, key: str, value: object) -> object:
+        """The value as it would be kept; ``SettingsError`` says what is wrong with it. Nothing changes."""
+        return _checked(_known(key), value)
+
     def keys(self) -> tuple[str, ...]:
         """Every key, sorted; of the window's own state only what is kept."""
         return tuple(sorted({*KEYS, *self._values}))
@@ -256,6 +260,12 @@ KEYS: dict[str, Key] = {
         Key("sandbox.workspace", "", "Folder offered as workspace at launch.", _text(4096)),
         Key("updates.daily", False, "Look for newer versions of approved Kits once a day.", _switch),
         Key("updates.on_start", False, "Look for newer versions of approved Kits at every start.", _switch),
+        Key(
+            "ssh.agent",
+            "system",
+            "SSH agent for Kits that ask for it: system, a socket’s path, or empty for none.",
+            _text(4096),
+        ),
         Key("ui.text_scale", 1.0, "Text size, 1 is the system's.", _decimal(0.8, 3.0)),
         Key("ui.theme", "system", "Colours of the window.", _choice("system", "light", "dark")),
     )

@@ -6,6 +6,7 @@ from kitstudio.models.descriptor import Descriptor
 
 NETWORK_POLICY = "com.docker.sandbox/network-policy@1"
 NETWORK_POLICY_2 = "com.docker.sandbox/network-policy@2"
+SSH_AGENT = "com.docker.sandbox/ssh-agent@1"
 CREDENTIAL = "com.docker.sandbox/credential@1"
 LIFECYCLE = "com.docker.sandbox/lifecycle@1"
 RESOURCES = "com.docker.sandbox/resources@1"
@@ -26,6 +27,7 @@ CLAIMED: frozenset[str] = frozenset(
         NETWORK_POLICY,
         NETWORK_POLICY_2,
         CREDENTIAL,
+        SSH_AGENT,
         LIFECYCLE,
         RESOURCES,
         SBX,

@@ -130,6 +130,26 @@ class GuestSession:
         except asyncssh.Error as error:
             raise SandboxError(f"The guest's port {guest_port} cannot be forwarded: {error}.") from error
 
+    async def open_socket(self, path: str, port: int, *, uid: int, gid: int) -> GuestSocket:
+        """A Unix socket in the Kit's root that leads to the guest's 127.0.0.1:``port``, until it is closed."""
+        request = base64.b64encode(_coded(path, str(port), str(uid), str(gid))).decode()
+        listening = asyncio.Event()
+        call = _Call(65536, lambda _: listening.set())
+        await self._open(lambda: call, f"socket {request}")
+        ready, ended = asyncio.ensure_future(listening.wait()), asyncio.ensure_future(call.ended.wait())
+        try:
+            async with asyncio.timeout(self.answer_within):
+                await asyncio.wait({ready, ended}, return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError as error:
+            raise SandboxError("The socket was not made in time.", where=path) from error
+        finally:
+            ready.cancel()
+            ended.cancel()
+        if call.stdout != b"+":
+            why = call.stderr.decode("utf-8", "replace").strip().removeprefix("kit: ")[:400]
+            raise SandboxError(f"The socket was not made: {why or 'the guest refused'}", where=path)
+        return GuestSocket(call)
+
     async def connect_port(self, guest_port: int) -> tuple[asyncssh.SSHReader[bytes], asyncssh.SSHWriter[bytes]]:
         """A stream to the guest's 127.0.0.1:``guest_port``."""
         try:
@@ -256,6 +276,11 @@ class _Call(asyncssh.SSHClientSession[bytes]):
                 self._channel.write(data[start : start + 65536])
             self._channel.write_eof()
 
+    def end_input(self) -> None:
+        """No more stdin."""
+        if not self.ended.is_set():
+            self._channel.write_eof()
+
     async def end_group(self) -> None:
         """TERM to the command's process group, KILL two seconds later."""
         for signal, patience in (("TERM", 2.0), ("USR1", 2.0)):
@@ -266,6 +291,18 @@ class _Call(asyncssh.SSHClientSession[bytes]):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.ended.wait(), patience)
         self._channel.close()
+
+
+class GuestSocket:
+    """A socket made by ``open_socket``."""
+
+    def __init__(self, call: _Call) -> None:
+        self._call = call
+
+    def close(self) -> None:
+        """Take the socket and every connection through it away."""
+        with contextlib.suppress(OSError):
+            self._call.end_input()
 
 
 class PtyTerminal(asyncssh.SSHClientSession[bytes]):

@@ -4,6 +4,8 @@
  *   put NAME                 stores a long request from stdin
  *   write BASE64             stdin becomes a file of the Kit's root       (path, uid, gid, octal mode)
  *   link BASE64              a link in the Kit's root                     (path, target, uid, gid)
+ *   socket BASE64            a Unix socket in the Kit's root that leads to a port of 127.0.0.1, until stdin ends
+ *                                                                         (path, port, uid, gid)
  *   read BASE64              a file of the Kit's root to stdout           (path, limit)
  *   poweroff                 PID 1 ends the machine
  *
@@ -16,6 +18,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,8 +28,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -347,6 +353,74 @@ static void make_link(struct fields fields)
     _exit(size == (ssize_t)strlen(target) && !memcmp(there, target, (size_t)size) ? 0 : 5);
 }
 
+static void join_streams(int client, int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (server < 0 || connect(server, (struct sockaddr *)&address, sizeof address))
+        _exit(1);
+    struct pollfd ends[2] = {{.fd = client, .events = POLLIN}, {.fd = server, .events = POLLIN}};
+    static char block[16384];
+    for (;;) {
+        if (poll(ends, 2, -1) < 0)
+            _exit(1);
+        for (int i = 0; i < 2; i++) {
+            if (!ends[i].revents)
+                continue;
+            ssize_t n = read(ends[i].fd, block, sizeof block);
+            if (n <= 0 || write_all(ends[!i].fd, block, (size_t)n))
+                _exit(0);
+        }
+    }
+}
+
+static void serve_socket(struct fields fields)
+{
+    char *path = next(&fields);
+    long port = next_number(&fields, 10);
+    uid_t uid = (uid_t)next_number(&fields, 10);
+    gid_t gid = (gid_t)next_number(&fields, 10);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char *slash = strrchr(path, '/');
+    if (*path != '/' || strlen(path) >= sizeof address.sun_path || slash == path || !slash[1] || port > 65535)
+        broken("its path");
+    memcpy(address.sun_path, path, strlen(path));
+    join_root();
+    *slash = 0;
+    if (make_folders(path, 0755, 0, 0))
+        failed("cannot make the folder", path);
+    *slash = '/';
+    unlink(path);
+    int listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listening < 0 || bind(listening, (struct sockaddr *)&address, sizeof address) || lchown(path, uid, gid) ||
+        chmod(path, 0600) || listen(listening, 16))
+        failed("cannot listen at", path);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
+    if (write_all(1, "+", 1))
+        _exit(126);
+    struct pollfd ends[2] = {{.fd = listening, .events = POLLIN}, {.fd = 0, .events = POLLIN}};
+    for (;;) {
+        char byte;
+        if (poll(ends, 2, -1) < 0 || (ends[1].revents && read(0, &byte, 1) <= 0))
+            break;
+        if (!ends[0].revents)
+            continue;
+        int client = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+        if (client < 0)
+            continue;
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            close(listening);
+            join_streams(client, (int)port);
+        }
+        close(client);
+    }
+    unlink(path);
+    _exit(0);
+}
+
 static void read_file(struct fields fields)
 {
     char *path = next(&fields);
@@ -396,6 +470,8 @@ int enter_main(int argc, char **argv)
         write_file(decode(rest));
     else if (!strcmp(verb, "link"))
         make_link(decode(rest));
+    else if (!strcmp(verb, "socket"))
+        serve_socket(decode(rest));
     else if (!strcmp(verb, "read"))
         read_file(decode(rest));
     else

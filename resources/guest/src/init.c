@@ -201,8 +201,8 @@ static void node(const char *name, unsigned major_number, unsigned minor_number)
 
 static void own_folder(void)
 {
-    folder_for_mount("/newroot/run/kit", 0700);
-    must_mount("kit", "/newroot/run/kit", "tmpfs", MS_NOSUID | MS_NODEV, "mode=700,size=16m");
+    folder_for_mount("/newroot/run/kit", 0755);
+    must_mount("kit", "/newroot/run/kit", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=16m");
 }
 
 /* the kernel's own /dev, which has every device; and control groups, as nested sandboxes need them */
