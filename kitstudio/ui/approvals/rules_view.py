@@ -104,7 +104,7 @@ class RulesView(QWidget):
         self.search.setMinimumWidth(theme.px(220))
         self.search.setMaximumWidth(theme.px(320))
         self.told = text_label("", Type.SMALL, "secondary")
-        self.table = dressed_table(theme, self.model, (280, 0, 80, 200, 220), tr("Rules in effect"), "rulesTable")
+        self.table = dressed_table(theme, self.model, (220, 0, 80, 150, 300), tr("Rules in effect"), "rulesTable")
         self._state = StateView(
             theme, "filter", tr("No rule is in effect"), tr("Nothing is asked for, and this machine refuses nothing.")
         )
