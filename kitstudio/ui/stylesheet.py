@@ -196,9 +196,12 @@ QListWidget::item {{ padding: 0 {px(8)}px; border-radius: 6px; }}
 QListWidget::item:selected {{ background: {c["accentTint"]}; color: {c["text"]}; }}
 QListWidget::item:hover:!selected {{ background: {c["raised"]}; }}
 QTableView {{ background: {c["raised"]}; gridline-color: transparent; alternate-background-color: {c["raised"]}; }}
-QTableView[cards="true"] {{ background: transparent; }}
 QTableView::item {{ padding: 0 {px(8)}px; border-bottom: 1px solid {c["border"]}; }}
 QTableView::item:selected, QTreeView::item:selected {{ background: {c["accentTint"]}; color: {c["text"]}; }}
+QTableView[cards="true"] {{ background: transparent; selection-background-color: transparent; }}
+QTableView[cards="true"]::item, QTableView[cards="true"]::item:selected {{
+  background: transparent; border: 0; padding: 0;
+}}
 QHeaderView {{ background: {c["surface"]}; border: 0; }}
 QHeaderView::section {{
   background: {c["surface"]}; color: {c["textSecondary"]}; font-size: {px(SCALE[Type.LABEL].size)}px; font-weight: 600;
