@@ -55,6 +55,8 @@ async def publish(run: Run) -> int:
     run.output.document({"reference": published.reference, "digest": published.digest, "kind": published.kind})
     run.output.say(f"Published {published.reference} ({published.kind})")
     run.output.say(f"  {published.digest}")
+    if published.replaced:
+        run.output.note(f"It replaced {published.replaced}.")
     return DONE
 
 

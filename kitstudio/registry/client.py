@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urljoin
 
@@ -227,6 +228,8 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
         credential = known.credential(self._repository)
         bearer = next((c for c in challenges if c.scheme == "bearer" and c.realm), None)
         if bearer is not None:
+            if self._push:
+                bearer = replace(bearer, scope=_covering(bearer.scope, self._scope()))
             token, seconds = fetch_token(
                 self.http, known, bearer, credential, self._scope(), self.root(), self._where, self.read
             )
@@ -246,6 +249,13 @@ class Client(oras.provider.Registry):  # type: ignore[misc]
         action = "pull,push" if self._push else "pull"
         scope = f"repository:{self._repository}:{action}" if self._repository else ""
         return f"{scope} repository:{self._also}:pull" if self._also else scope
+
+
+def _covering(asked: str, ours: str) -> str:
+    """The scopes of a challenge with all a push will need: what is asked for a look alone would not do for a write that
+    another thread sends with the same token."""
+    known = {scope.rpartition(":")[0] for scope in ours.split()}
+    return " ".join([*(scope for scope in asked.split() if scope.rpartition(":")[0] not in known), ours])
 
 
 def _is_transient(error: Exception) -> bool:

@@ -63,6 +63,9 @@ class Progress:
 class Target(Protocol):
     """Where a new image goes: one name in one place."""
 
+    async def prepare(self) -> None:
+        """Make ready for what follows; raises where nothing may be put there."""
+
     async def has(self, blob: Layer) -> bool:
         """Whether a blob is there already."""
 
@@ -85,6 +88,9 @@ class RegistryTarget:
     def __init__(self, source: RegistrySource, reference: Reference) -> None:
         self._source = source
         self._reference = reference
+
+    async def prepare(self) -> None:
+        """Nothing: a registry makes a repository when it gets its first blob."""
 
     async def has(self, blob: Layer) -> bool:
         return await self._source.has_blob(self._reference, blob)
@@ -116,6 +122,9 @@ class LayoutTarget:
         self._root = root
         self._name = name
 
+    async def prepare(self) -> None:
+        await in_thread(self._prepare)
+
     async def has(self, blob: Layer) -> bool:
         return await in_thread(self._has, blob)
 
@@ -132,9 +141,19 @@ class LayoutTarget:
     async def stored(self, digest: str) -> bytes | None:
         return await in_thread(self._stored, digest)
 
+    def _prepare(self, stop: Stop) -> None:
+        stop.check()
+        if not (self._root / "oci-layout").exists() and self._root.exists() and any(self._root.iterdir()):
+            raise RegistryError(
+                "This folder holds something else than an OCI layout.",
+                where=str(self._root),
+                remedy="Name a layout, an empty folder or one that is not there yet.",
+            )
+        self._writer.store.prepare()
+
     def _has(self, stop: Stop, blob: Layer) -> bool:
         stop.check()
-        return self._root.is_dir() and self._writer.store.find(blob.digest, blob.size) is not None
+        return self._writer.store.find(blob.digest, blob.size) is not None
 
     def _store(self, stop: Stop, blob: Layer, path: Path) -> None:
         verify_file(path, blob.digest, blob.size)
@@ -151,6 +170,8 @@ class LayoutTarget:
         store = self._writer.store
         if digest:
             return store.read(digest, MAX_METADATA)
+        if not (self._root / "index.json").exists():
+            return None
         index = parse_manifest(Reference(LOCAL, "layout"), (self._root / "index.json").read_bytes(), max_rows=100_000)
         named = [
             row for row in index.entries or () if row.annotations.get("org.opencontainers.image.ref.name") == self._name
@@ -166,6 +187,7 @@ async def send(
     Raises ``RegistryError``; nothing is named then.
     """
     sending = _Sending(target, store, report, _blobs(parcel))
+    await target.prepare()
     own = {digest_of(data): data for image in parcel.manifests for data in image.blobs}
     try:
         async with asyncio.TaskGroup() as group:

@@ -130,7 +130,8 @@ async def build(kit: Source, platform: Platform) -> Built:
     """One Kit's image for a platform: manifest, config, and the small layer with its sources."""
     source = kit.place.source
     artifact = await source.artifact(kit.pinned, platform)
-    if artifact.contradiction or not _says(artifact.descriptor_text.encode(), kit.descriptor):
+    same = await in_thread(lambda stop: _says(artifact.descriptor_text.encode(), kit.descriptor))
+    if artifact.contradiction or not same:
         raise RegistryError(
             artifact.contradiction or f"Its image for {platform} declares something else than the Kit.",
             where=kit.reference,

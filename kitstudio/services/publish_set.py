@@ -41,6 +41,7 @@ from kitstudio.registry.merged_image import merged_image, merged_index
 from kitstudio.registry.publish import Origin, Parcel
 from kitstudio.registry.reference import DEMO, LOCAL, Reference, RegistryError
 from kitstudio.registry.source import Platform
+from kitstudio.registry.threads import Stop, in_thread
 from kitstudio.registry.writer import Entry, Image, LayerBlob, build_layer, folder
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.services import publish_kits as kits
@@ -142,7 +143,7 @@ class _Making:
         first = await self._built(sources, platforms[0]) if platforms and not problems else []
         stem = _free_stem(self.name, {stem for built in first for stem in built.stems})
         ingredients = [Ingredient(s.reference, s.pinned.digest, s.descriptor) for s in sources]
-        made = publication(self.document, ingredients, stem)
+        made = await in_thread(lambda stop: publication(self.document, ingredients, stem))
         problems += made.problems
         warnings = [*made.warnings, *self._remarks(sources)]
         if problems or made.descriptor is None:
@@ -160,15 +161,13 @@ class _Making:
             if problems:
                 continue
             own = await self._own_layer(made, made.descriptor, stem, ordered)
-            images.append(
-                (platform, self._image(made, ordered, own, platform, kit_annotations(made.descriptor, BUILT_BY)))
-            )
+            images.append((platform, await in_thread(self._image, made, made.descriptor, ordered, own, platform)))
             rows += _rows(ordered, own, platform)
             for one in ordered:
                 for layer in one.artifact.manifest.layers:
                     origins[layer.digest] = (*origins.get(layer.digest, ()), one.origin)
         if not problems:
-            problems += _preflight(images)
+            problems += await in_thread(_preflight, images)
         if problems:
             return Made(made, tuple(problems), tuple(warnings), platforms)
         if any(sum(row.platform == str(p) for row in rows) > MOST_LAYERS for p in platforms):
@@ -198,23 +197,33 @@ class _Making:
         self, made: Publication, descriptor: Descriptor, stem: str, ordered: Sequence[kits.Built]
     ) -> LayerBlob:
         """What the set adds: its descriptor, instructions, and the descriptors its Kits do not stage themselves."""
-        root = f"{STAGED}/{stem}".removeprefix("/")
-        files = {f"{root}/kit.yaml": staged_text(descriptor)}
         by_reference = {built.kit.reference: built for built in ordered}
         contents = {
             (reference, path): by_reference[reference].body(path) if reference != OWN else await self._own_body(path)
             for reference, path in context_files(made)
         }
+        return await in_thread(self._staged, made, descriptor, stem, ordered, contents)
+
+    def _staged(
+        self,
+        stop: Stop,
+        made: Publication,
+        descriptor: Descriptor,
+        stem: str,
+        ordered: Sequence[kits.Built],
+        contents: Mapping[tuple[str, str], str],
+    ) -> LayerBlob:
+        files = {f"{STAGED}/{stem}/kit.yaml": staged_text(descriptor)}
         names = {OWN: self.document.display_name or stem}
-        for path, text in staged_bodies(made, contents, names).items():
-            files[path.removeprefix("/")] = text.encode()
+        files |= {path: text.encode() for path, text in staged_bodies(made, contents, names).items()}
         taken = {stem, *(known for built in ordered for known in built.stems)}
         for built in ordered:
+            stop.check()
             if not built.carries_own:
                 free = _free_stem(slug(built.kit.pinned.repository.rpartition("/")[2]), taken)
                 taken.add(free)
-                files[f"{STAGED}/{free}/kit.yaml".removeprefix("/")] = staged_text(built.kit.descriptor)
-        return staged_files(files, self.seconds)
+                files[f"{STAGED}/{free}/kit.yaml"] = staged_text(built.kit.descriptor)
+        return staged_files({path.removeprefix("/"): data for path, data in files.items()}, self.seconds)
 
     async def _own_body(self, named: str) -> str:
         if self.base is None:
@@ -225,18 +234,20 @@ class _Making:
 
     def _image(
         self,
+        stop: Stop,
         made: Publication,
+        descriptor: Descriptor,
         ordered: Sequence[kits.Built],
         own: LayerBlob,
         platform: Platform,
-        annotations: Mapping[str, str],
     ) -> Image:
+        stop.check()
         created = "" if self.seconds is None else datetime.fromtimestamp(self.seconds, UTC).isoformat()
         return merged_image(
             [built.part for built in ordered],
             own,
             platform,
-            annotations,
+            kit_annotations(descriptor, BUILT_BY),
             exported=made.exported,
             created=created.replace("+00:00", "Z"),
         )
@@ -254,10 +265,11 @@ class _Making:
         return found
 
 
-def _preflight(images: Sequence[tuple[Platform, Image]]) -> list[Problem]:
+def _preflight(stop: Stop, images: Sequence[tuple[Platform, Image]]) -> list[Problem]:
     """The checks on a published artifact that need no layers: what would fail there is not sent (§10)."""
     found: dict[str, Problem] = {}
     for _, image in images:
+        stop.check()
         manifest = parse_manifest(Reference(LOCAL, "new"), image.raw)
         config = parse_config(image.blobs[0], "the merged image")
         launch = LaunchConfig(config.entrypoint, config.cmd, config.user, config.env)

@@ -14,7 +14,7 @@ from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.problems import Problem
 from kitstudio.models.surface import Surface, project
-from kitstudio.registry.blob_store import BlobStore
+from kitstudio.registry.blob_store import BlobStore, digest_of
 from kitstudio.registry.publish import LayoutTarget, Parcel, Progress, RegistryTarget, Target, send
 from kitstudio.registry.reference import DEMO, LOCAL, LayoutLocation, Reference, RegistryError, is_tag, parse_location
 from kitstudio.services.composition import JudgedPlan
@@ -64,7 +64,10 @@ class PublishPreview:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What was published, and what it cost: bytes ``shared`` inside the registry, bytes ``sent`` from here."""
+    """What was published, and what it cost: bytes ``shared`` inside the registry, bytes ``sent`` from here.
+
+    ``replaced``: the digest the name stood for before, empty where it was free or stood for the same.
+    """
 
     reference: str
     digest: str
@@ -72,6 +75,7 @@ class Published:
     shared: int = 0
     sent: int = 0
     warnings: tuple[str, ...] = ()
+    replaced: str = ""
 
 
 class Publishing:
@@ -153,8 +157,16 @@ class Publishing:
             last = progress
             job.report(progress.text, progress.done / progress.total if progress.total else None)
 
+        before = await target.stored("")
         digest = await send(parcel, target, self._store, report)
-        return Published(written, digest, descriptor.kind, last.shared, last.sent, warnings)
+        replaced = digest_of(before) if before is not None and before != parcel.top.raw else ""
+        return Published(written, digest, descriptor.kind, last.shared, last.sent, warnings, replaced)
+
+    async def standing(self, destination: str, version: str = "") -> str:
+        """The digest a destination stands for now, empty where it is free: what publishing there would replace."""
+        _, target = self._target(destination, version)
+        stored = await target.stored("")
+        return digest_of(stored) if stored is not None else ""
 
     def _target(self, destination: str, version: str) -> tuple[str, Target]:
         """Where it goes, and how that is written; without a tag, the version is one."""

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from kitstudio.registry.blob_store import BlobStore
+from kitstudio.registry.blob_store import BlobStore, digest_of
 from kitstudio.registry.copy import RegistryDestination, copy
 from kitstudio.registry.credentials import Credential
 from kitstudio.registry.layout import LayoutSource
@@ -352,3 +352,17 @@ def test_an_own_layer_is_on_top() -> None:
     made = merged_image([part(kit())], OWN, AMD64, {})
     assert parse_manifest(parse(KIT), made.raw).layers[-1] == OWN.layer
     assert isinstance(OWN, LayerBlob)
+
+
+@pytest.mark.registry
+async def test_a_token_got_for_a_look_is_good_for_the_writes_beside_it(
+    token_service: tuple[TokenService, Double], token_registry: Server, store: BlobStore, tmp_path: Path
+) -> None:
+    service, tokens = token_service
+    service.may = {USER: {"acme": {"pull", "push"}}}
+    source = RegistrySource(token_registry.host, store, credentials=Known(USER, PASSWORD))
+    blob = tmp_path / "blob"
+    blob.write_bytes(b"one")
+    await source.push_blob(parse(f"{token_registry.host}/acme/team"), Layer(digest_of(b"one"), 3, LAYER_GZIP), blob)
+    assert service.issued == 1, "the look before the upload asks for all the upload needs"
+    assert "push" in tokens.requests[0].path

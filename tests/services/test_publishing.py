@@ -368,3 +368,21 @@ async def test_other_tools_read_a_published_set(studio: Studio, tmp_path: Path) 
     ended = await asyncio.to_thread(subprocess.run, command, check=True, capture_output=True, timeout=60)
     answer = json.loads(ended.stdout)
     assert answer["Architecture"] == "arm64" and len(answer["Layers"]) == 5
+
+
+async def test_what_a_name_stood_for_before_is_told(studio: Studio, tmp_path: Path) -> None:
+    place = f"oci:{tmp_path}/out:1.0.0"
+    assert await studio.publishing.standing(place) == ""
+    first, _ = await publish(studio, set_text([BASE]), tmp_path)
+    assert not first.replaced and await studio.publishing.standing(place) == first.digest
+    again, _ = await publish(studio, set_text([BASE]), tmp_path)
+    other, _ = await publish(studio, set_text([BASE, TOOL]), tmp_path)
+    assert (again.replaced, other.replaced) == ("", first.digest)
+
+
+async def test_a_folder_with_something_else_in_it_is_left_alone(studio: Studio, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("mine")
+    with pytest.raises(KitStudioError, match="something else"):
+        await publish(studio, set_text([BASE]), tmp_path)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.txt"]
