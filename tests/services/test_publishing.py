@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import subprocess
+import threading
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from kitstudio.services.artifact_checks import check_published
 from kitstudio.services.jobs import JobState
 from kitstudio.services.publishing import NotPublishable, Published, PublishPreview
 from tests.builders import AMD64, ARM64, layout
+from tests.registry.servers import Answer, Request, run_double
 from tests.services.fakes import FakeBackend
 from tests.services.published_kits import asking, judged, mixin, published, set_text, workload
 
@@ -386,3 +388,27 @@ async def test_a_folder_with_something_else_in_it_is_left_alone(studio: Studio, 
     with pytest.raises(KitStudioError, match="something else"):
         await publish(studio, set_text([BASE]), tmp_path)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.txt"]
+
+
+async def test_a_cancelled_job_ends_while_a_layer_is_on_its_way(studio: Studio, tmp_path: Path) -> None:
+    arrived, release = threading.Event(), threading.Event()
+
+    def answer(request: Request) -> Answer:
+        if request.method == "POST":
+            return Answer(202, headers={"Location": "/v2/acme/team/blobs/uploads/one"})
+        if request.method == "PUT":
+            arrived.set()
+            release.wait(30)
+            return Answer(201)
+        return Answer(404)
+
+    with run_double() as double:
+        double.answer = answer
+        job = studio.publishing.publish(await judged(studio, set_text([BASE]), tmp_path), f"{double.host}/acme/team:1")
+        await asyncio.to_thread(arrived.wait, 30)
+        job.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job.wait()
+        release.set()
+    assert job.view.state is JobState.CANCELLED
+    assert not any("/manifests/" in r.path for r in double.requests if r.method == "PUT")
