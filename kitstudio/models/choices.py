@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kitstudio.models import words
-from kitstudio.models.capabilities import is_newer, lookup
+from kitstudio.models.capabilities import agent_context, is_newer, lifecycle, lookup
+from kitstudio.models.capabilities.shape import ShapeError
 from kitstudio.models.descriptor import Capability, CapabilityItem, Descriptor
 from kitstudio.models.problems import Problem, ProblemKind, Remedy, RemedyKind
 from kitstudio.models.review import Permission, entry_permissions
@@ -15,7 +16,10 @@ from kitstudio.models.selection import Decision, Selected, Selection, members_of
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An optional request or group, and whether it is in. ``supported``: the runtime claims its types."""
+    """An optional request or group, and whether it is in. ``supported``: the runtime claims its types.
+
+    ``takes_along``: what else leaves with it, counted and never quoted, since a value filled in may be secret.
+    """
 
     kit: str
     path: str
@@ -25,6 +29,7 @@ class Choice:
     supported: bool
     reason: str = ""
     permissions: tuple[Permission, ...] = ()
+    takes_along: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,28 @@ def _choice(
         row for member in members for row in entry_permissions(member.entry, member.path, kit, lines, optional=True)
     ]
     types = tuple(dict.fromkeys(member.entry.type for member in members))
-    return Choice(kit, path, _label(item, types), types, not reason, supported, reason, tuple(rows))
+    along = _along([member.entry for member in members])
+    return Choice(kit, path, _label(item, types), types, not reason, supported, reason, tuple(rows), along)
+
+
+def _along(entries: Sequence[Capability]) -> str:
+    """The hooks, files and instructions of a request or group, in words."""
+    counts = {"installation step": 0, "startup step": 0, "file": 0}
+    instructions = False
+    for entry in entries:
+        instructions = instructions or entry.type == agent_context.TYPE.name
+        if entry.type != lifecycle.TYPE.name:
+            continue
+        try:
+            stated = lifecycle.TYPE.decode(entry.config)
+        except ShapeError:
+            # What does not decode is a problem of its Kit, told there.
+            continue
+        counts["installation step"] += len(stated.install)
+        counts["startup step"] += len(stated.startup)
+        counts["file"] += len(stated.files)
+    parts = [words.count(number, one) for one, number in counts.items() if number]
+    return words.listed([*parts, *(["instructions for the agent"] if instructions else [])])
 
 
 def _label(item: CapabilityItem, types: tuple[str, ...]) -> str:

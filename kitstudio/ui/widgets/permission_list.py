@@ -253,9 +253,14 @@ class _PermissionDelegate(QStyledItemDelegate):
         return painters.entry_size(self.theme, row.permission.entry, max(self.theme.px(120), room))
 
     def _note(self, row: PermissionRow) -> str:
-        if row.choice is None or (row.choice.selected and row.choice.supported):
+        if row.choice is None:
             return ""
-        return row.choice.reason
+        along = row.choice.takes_along
+        if row.choice.selected and row.choice.supported:
+            return tr("Brings {parts}.").format(parts=along) if along else ""
+        off = tr("Off: {reason}.").format(reason=row.choice.reason) if not row.choice.supported else ""
+        left = tr("Left out with it: {parts}.").format(parts=along) if along else ""
+        return f"{off} {left}".strip()
 
     def _note_layout(self, row: PermissionRow, width: int) -> tuple[QTextLayout, QSize]:
         room = width - self._left() - self.theme.px(self.view.look.padding)
