@@ -10,10 +10,11 @@ import asyncio
 import os
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from kitstudio.runtime import state
-from kitstudio.runtime.backend import SandboxError
+from kitstudio.runtime.backend import OwnStorage, SandboxError
 from kitstudio.runtime.capabilities import VOLUME
 from kitstudio.runtime.capabilities.volume import OWNER, PlannedVolume, refuse_changed
 from kitstudio.runtime.codec import to_json
@@ -70,6 +71,19 @@ def volume_disks(folder: Path, volumes: Sequence[PlannedVolume]) -> tuple[tuple[
             )
         disks.append(Disk(path, f"v{number}", volume.path))
     return tuple(disks), tuple(ram)
+
+
+def list_volumes(folder: Path, volumes: Sequence[PlannedVolume]) -> tuple[OwnStorage, ...]:
+    """Every volume with what it takes on this computer."""
+    kept = kept_volumes(folder)
+    selected = {volume.path: volume for volume in volumes}
+    found: list[OwnStorage] = []
+    for path, volume in sorted((kept | selected).items()):
+        used = 0
+        with suppress(OSError):
+            used = 0 if volume.tmpfs else disk_path(folder, volume).stat().st_blocks * 512
+        found.append(OwnStorage(path, volume.size, volume.mode, volume.tmpfs, used, path in selected))
+    return tuple(found)
 
 
 def disk_path(folder: Path, volume: PlannedVolume) -> Path:

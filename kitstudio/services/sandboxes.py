@@ -18,6 +18,7 @@ from kitstudio.runtime.backend import (
     HostMountFolder,
     ImageProvider,
     LaunchOptions,
+    OwnStorage,
     Progress,
     PublishedPort,
     SandboxStatus,
@@ -188,6 +189,10 @@ class Sandboxes:
         found = await self._backend.set_port(name, container, host_port)
         await self._told(name)
         return found
+
+    async def storage(self, name: str) -> tuple[OwnStorage, ...]:
+        """A sandbox's own volumes."""
+        return await self._backend.storage(name)
 
     async def mounts(self) -> tuple[HostMountFolder, ...]:
         """Folders of this computer that sandboxes of one Kit share."""

@@ -19,6 +19,7 @@ from kitstudio.runtime.backend import (
     ImageProvider,
     LaunchOptions,
     LaunchPhase,
+    OwnStorage,
     Progress,
     PublishedPort,
     SandboxError,
@@ -108,6 +109,7 @@ class FakeBackend:
         self.decided: tuple[Decision, ...] = ()
         self.published: dict[str, PublishedPort] = {}
         self.shared: tuple[HostMountFolder, ...] = ()
+        self.own: tuple[OwnStorage, ...] = ()
 
     def capabilities(self) -> frozenset[str]:
         return CLAIMED
@@ -163,6 +165,10 @@ class FakeBackend:
         old = self.published[container]
         self.published[container] = replace(old, host_port=host_port or 5000, fixed=host_port)
         return await self.ports(name)
+
+    async def storage(self, name: str) -> tuple[OwnStorage, ...]:
+        self._find(name)
+        return self.own
 
     async def mounts(self) -> tuple[HostMountFolder, ...]:
         return self.shared
