@@ -248,7 +248,9 @@ class MainWindow(QMainWindow):
         self.search.refresh()
 
     def _draw_badges(self) -> None:
-        self.rail.buttons[PageName.APPROVALS].show_badge(len(self.studio.approvals.waiting()))
+        self.rail.buttons[PageName.APPROVALS].show_badge(
+            len(self.studio.approvals.waiting()) + len(self.studio.approvals.unready())
+        )
         attention = [
             status
             for status in self.studio.sandboxes.list()

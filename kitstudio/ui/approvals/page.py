@@ -150,13 +150,16 @@ class ApprovalsPage(Page):
 
     def _show_waiting(self) -> None:
         requests = self.studio.approvals.waiting()
+        unready = self.studio.approvals.unready()
         self.waiting.show_requests(requests)
-        self.tabs.setTabText(0, tr("Waiting {n}").format(n=len(requests)) if requests else tr("Waiting"))
-        self.badge_changed.emit(len(requests), False)
-        waits = tr("{n} requests wait for your answer").format(n=len(requests))
-        if len(requests) == 1:
+        self.waiting.show_unready(unready)
+        count = len(requests) + len(unready)
+        self.tabs.setTabText(0, tr("Waiting {n}").format(n=count) if count else tr("Waiting"))
+        self.badge_changed.emit(count, False)
+        waits = tr("{n} requests wait for your answer").format(n=count)
+        if count == 1:
             waits = tr("1 request waits for your answer")
-        self.status_changed.emit("paused" if requests else "success", waits if requests else tr("Nothing waits"))
+        self.status_changed.emit("paused" if count else "success", waits if count else tr("Nothing waits"))
 
     def replay(self, record: Record) -> ApprovalDialog:
         """A decision as it was shown, with nothing to press."""

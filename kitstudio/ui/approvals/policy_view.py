@@ -5,6 +5,7 @@ No rule ever answers yes (§7.4): *never* refuses, *tick* asks for one more answ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -80,8 +81,62 @@ PARTS = (
 )
 
 
+LEAD = "Your rules refuse, ask for more, or sort. None of them ever says yes for you."
+Change = Callable[[str, object, str], None]
+"""Keeps a setting: key, value, and what is done, in words."""
+
+ALWAYS = ("Ask before anything that asks for more", "Always on; this one can’t be turned off.")
+AUTO = (
+    "Apply updates within the surface by themselves",
+    "An update that asks for no more than was approved is put in force and recorded. Off: it waits, too.",
+)
+
+
+class PolicyRules(QWidget):
+    """The four lists, as the settings hold them; ``change`` keeps what is added or taken back."""
+
+    def __init__(self, theme: Theme, settings: Settings, change: Change) -> None:
+        super().__init__()
+        self._settings = settings
+        self._change = change
+        self.lists = {part.kind: _RuleList(theme, part) for part in PARTS}
+        self.setLayout(column(*self.lists.values(), spacing=theme.px(12)))
+        for kind, shown in self.lists.items():
+            shown.added.connect(partial(self._add, kind))
+            shown.removed.connect(partial(self._remove, kind))
+        self.destroyed.connect(settings.changed.subscribe(lambda key: self.refresh(key)))
+        self.refresh()
+
+    def refresh(self, key: str = "") -> None:
+        """Show the rules again, those of one setting or all."""
+        for kind, shown in self.lists.items():
+            if key in ("", KEYS[kind]):
+                shown.show_rules([parse(kind, text) for text in self._settings.texts(KEYS[kind])])
+
+    def _add(self, kind: RuleKind, text: str) -> None:
+        rules = self._settings.texts(KEYS[kind])
+        if text not in rules:
+            self._change(KEYS[kind], [*rules, text], tr("Add a rule"))
+
+    def _remove(self, kind: RuleKind, text: str) -> None:
+        rules = [rule for rule in self._settings.texts(KEYS[kind]) if rule != text]
+        self._change(KEYS[kind], rules, tr("Take back a rule"))
+
+
+def auto_switch(theme: Theme, settings: Settings, change: Change) -> Switch:
+    """Whether updates within the surface are put in force by themselves; follows the setting."""
+    made = Switch(theme, tr(AUTO[0]), bool(settings.get(AUTO_APPLY)))
+    made.setObjectName("policyAuto")
+    made.toggled.connect(lambda on: change(AUTO_APPLY, on, tr(AUTO[0])))
+    follow = settings.changed.subscribe(
+        lambda key: made.setChecked(bool(settings.get(AUTO_APPLY))) if key == AUTO_APPLY else None
+    )
+    made.destroyed.connect(follow)
+    return made
+
+
 class PolicyView(QScrollArea):
-    """``failed`` carries the ``KitStudioError`` of a rule that could not be kept."""
+    """The tab of the Approvals page. ``failed`` carries the ``KitStudioError`` of a rule that could not be kept."""
 
     failed = Signal(object)
 
@@ -93,65 +148,40 @@ class PolicyView(QScrollArea):
         self.setAccessibleName(tr("Approval policy and host policy"))
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
-        self.lists = {part.kind: _RuleList(theme, part) for part in PARTS}
-        self.auto = Switch(theme, tr("Apply updates within the surface by themselves"), bool(settings.get(AUTO_APPLY)))
-        self.auto.setObjectName("policyAuto")
-        self.auto.toggled.connect(lambda on: self._set(AUTO_APPLY, on))
+        self.rules = PolicyRules(theme, settings, self._set)
+        self.auto = auto_switch(theme, settings, self._set)
         content = ScrollContent()
         content.setLayout(self._content())
         set_ground(content, "surface")
         self.setWidget(content)
-        for kind, shown in self.lists.items():
-            shown.added.connect(partial(self._add, kind))
-            shown.removed.connect(partial(self._remove, kind))
-        self.destroyed.connect(settings.changed.subscribe(lambda _key: self.refresh()))
-        self.refresh()
 
-    def refresh(self) -> None:
-        """Show the rules as the settings hold them."""
-        for kind, shown in self.lists.items():
-            shown.show_rules([parse(kind, text) for text in self._settings.texts(KEYS[kind])])
-        if self.auto.isChecked() != bool(self._settings.get(AUTO_APPLY)):
-            self.auto.setChecked(bool(self._settings.get(AUTO_APPLY)))
+    @property
+    def lists(self) -> dict[RuleKind, _RuleList]:
+        return self.rules.lists
 
     def _content(self) -> QVBoxLayout:
         theme = self._theme
         inner = column(spacing=theme.px(12), margins=(theme.px(24), theme.px(20), theme.px(24), theme.px(24)))
-        lead = tr("Your rules refuse, ask for more, or sort. None of them ever says yes for you.")
-        inner.addWidget(text_label(lead, Type.BODY, "secondary", wrap=True))
-        always = text_label(tr("Ask before anything that asks for more"), Type.STRONG, wrap=True)
-        fixed = text_label(tr("Always on; this one can’t be turned off."), Type.SMALL, "secondary", wrap=True)
-        words = column(always, fixed, spacing=theme.px(2))
-        first = row(spacing=theme.px(8))
-        first.addLayout(words, 1)
+        inner.addWidget(text_label(tr(LEAD), Type.BODY, "secondary", wrap=True))
+        first, auto = row(spacing=theme.px(8)), row(spacing=theme.px(8))
+        for line_, words in ((first, ALWAYS), (auto, AUTO)):
+            title = text_label(tr(words[0]), Type.STRONG, wrap=True)
+            about = text_label(tr(words[1]), Type.SMALL, "secondary", wrap=True)
+            line_.addLayout(column(title, about, spacing=theme.px(2)), 1)
         first.addWidget(Icon(theme, "lock", 16))
         first.addWidget(text_label(tr("On"), Type.SMALL, "secondary"))
-        auto = row(spacing=theme.px(8))
-        told = tr("An update that asks for no more than was approved is put in force and recorded. Off: it waits, too.")
-        name = text_label(tr("Apply updates within the surface by themselves"), Type.STRONG, wrap=True)
-        auto.addLayout(column(name, text_label(told, Type.SMALL, "secondary", wrap=True), spacing=theme.px(2)), 1)
         auto.addWidget(self.auto)
-        card = column(first, line(), auto, spacing=theme.px(12), margins=(16, 12, 16, 12))
-        inner.addWidget(_card(card))
-        for shown in self.lists.values():
-            inner.addWidget(shown)
+        inner.addWidget(_card(column(first, line(), auto, spacing=theme.px(12), margins=(16, 12, 16, 12))))
+        inner.addWidget(self.rules)
         inner.addStretch(1)
         return inner
 
-    def _add(self, kind: RuleKind, text: str) -> None:
-        rules = self._settings.texts(KEYS[kind])
-        if text not in rules:
-            self._set(KEYS[kind], [*rules, text])
-
-    def _remove(self, kind: RuleKind, text: str) -> None:
-        self._set(KEYS[kind], [rule for rule in self._settings.texts(KEYS[kind]) if rule != text])
-
-    def _set(self, key: str, value: object) -> None:
+    def _set(self, key: str, value: object, _words: str) -> None:
         try:
             self._settings.set(key, value)
         except KitStudioError as error:
             self.failed.emit(error)
-            self.refresh()
+            self.rules.refresh()
 
 
 class _RuleList(QWidget):

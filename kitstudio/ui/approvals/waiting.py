@@ -7,7 +7,6 @@ from functools import partial
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QListView,
     QScrollArea,
     QSplitter,
@@ -20,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from kitstudio.models.review import Finding
-from kitstudio.services.approvals import Request
+from kitstudio.services.approvals import Kept, Request
 from kitstudio.ui.approvals import texts
 from kitstudio.ui.approvals.models import Index, Role, WaitingModel
 from kitstudio.ui.flow import ScrollContent
@@ -92,9 +91,13 @@ class WaitingPane(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self._empty)
         self._stack.addWidget(split)
-        layout = QHBoxLayout(self)
+        self._unready = QVBoxLayout()
+        self._unready.setSpacing(1)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
+        layout.setSpacing(0)
+        layout.addLayout(self._unready)
+        layout.addWidget(self._stack, 1)
 
     def show_requests(self, requests: tuple[Request, ...]) -> None:
         """Show what waits; the one that was chosen stays chosen, else the first one is."""
@@ -105,6 +108,25 @@ class WaitingPane(QWidget):
         place = names.index(chosen.name) if isinstance(chosen, Request) and chosen.name in names else 0
         if requests:
             self.list.setCurrentIndex(self.model.index(place, 0))
+
+    def show_unready(self, kept: tuple[Kept, ...]) -> None:
+        """What waits from an earlier run and cannot be judged now: named, with the reason; it is not lost."""
+        while (item := self._unready.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for each in kept:
+            lead = tr("{name}: {title}").format(name=visible(each.name), title=visible(each.title))
+            words = column(text_label(lead, Type.NAME, wrap=True), spacing=self.theme.px(2))
+            why = tr("It still waits, and cannot be shown now: {why}").format(why=visible(each.why))
+            words.addWidget(text_label(why, Type.SMALL, "secondary", wrap=True))
+            icon = Icon(self.theme, "paused", 16)
+            told = row(icon, spacing=self.theme.px(8), margins=(16, 8, 16, 8))
+            told.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+            told.addLayout(words, 1)
+            made = holder(told, "sunken")
+            made.setObjectName("waitingUnready")
+            self._unready.addWidget(made)
 
     def choose(self, request: Request) -> None:
         """Make one request the chosen one."""

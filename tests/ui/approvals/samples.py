@@ -12,7 +12,7 @@ from kitstudio.models.lock import Lock, LockedKit
 from kitstudio.models.plan import Member, Plan
 from kitstudio.models.review import Asker, Finding, Group, Permission, Phase, Review, Weight
 from kitstudio.models.surface import Surface, Widening
-from kitstudio.services.approvals import Record, Request
+from kitstudio.services.approvals import Kept, Record, Request
 from kitstudio.services.topic import Topic
 
 GH = "hub.example/acme/gh:2.73.0"
@@ -84,11 +84,15 @@ class Gate:
         self.kept: list[Request] = []
         self.approved: list[tuple[Request, frozenset[str], bool]] = []
         self.error: KitStudioError | None = None
+        self.waits_unready: tuple[Kept, ...] = ()
         self.stored: tuple[Request, ...] = ()
         self._waiting, self._history = list(waiting), history
 
     def waiting(self) -> tuple[Request, ...]:
         return tuple(self._waiting)
+
+    def unready(self) -> tuple[Kept, ...]:
+        return self.waits_unready
 
     async def load(self) -> None:
         self._waiting = [*self.stored, *self._waiting]

@@ -15,6 +15,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from kitstudio.services.approvals import Kept
 from kitstudio.services.settings import Settings
 from kitstudio.ui.approvals.desk import open_dialog
 from kitstudio.ui.approvals.page import ApprovalsPage
@@ -125,3 +126,12 @@ def test_a_decision_is_replayed_as_it_was_shown_with_nothing_to_press(page: Appr
 def test_a_damaged_record_is_shown_as_far_as_it_can_be_read(page: ApprovalsPage) -> None:
     broken = record("kept", findings=({"category": "no.such", "detail": 3}, {"weight": 7}), lock={"kits": "?"})
     page.replay(broken).close()
+
+
+def test_what_waits_and_cannot_be_judged_now_is_named_and_counted(page: ApprovalsPage, gate: Gate) -> None:
+    gate.waits_unready = (Kept("9", "night", "night asks for more", 1.0, "{}", why="The registry is silent."),)
+    page.refresh()
+    assert page.tabs.tabText(0) == "Waiting 2"
+    read = [label.text() for label in page.waiting.findChildren(QLabel)]
+    assert "night: night asks for more" in read
+    assert "It still waits, and cannot be shown now: The registry is silent." in read
