@@ -34,12 +34,12 @@ from tests.services.published_kits import asking, judged, mixin, published, set_
 
 BASE, TOOL, NOTES = "demo.invalid/base:1.0.0", "demo.invalid/tool:1.0.0", "demo.invalid/notes:1.0.0"
 BOTH = (AMD64, ARM64)
-SKILL = "com.docker.sandbox/agent-context@1"
+CONTEXT = "com.docker.sandbox/agent-context@1"
 
 
 def context(name: str = "AGENTS.md") -> str:
     return (
-        f"capabilities:\n  - type: {SKILL}\n    config: {{directory: /home/agent, filename: {name},"
+        f"capabilities:\n  - type: {CONTEXT}\n    config: {{directory: /home/agent, filename: {name},"
         " contentFile: /usr/share/sandbox/kit/%s/guide.md}\n"
     )
 
@@ -80,6 +80,17 @@ KITS: Mapping[str, Image] = {
         "asks",
     ),
     "demo.invalid/other-base:1.0.0": published(workload("other-base"), "other-base"),
+    "demo.invalid/grouped:1.0.0": published(
+        mixin(
+            "grouped",
+            "capabilities:\n  - group:\n      optional: true\n      capabilities:\n"
+            "        - {type: com.docker.sandbox/volume@1, config: {path: /cache}}\n"
+            f"        - {{type: {CONTEXT}, config: {{directory: /home/agent, filename: AGENTS.md,"
+            " contentFile: /usr/share/sandbox/kit/grouped/guide.md}}\n",
+        ),
+        "grouped",
+        staged={"guide.md": b"Say grouped.\n"},
+    ),
     "demo.invalid/idle:1.0.0": published(workload("idle"), "idle", config=ImageConfig(user="agent")),
     "demo.invalid/odd:1.0.0": published(
         mixin("odd", asking("a.example")),
@@ -195,7 +206,7 @@ async def test_instructions_are_joined_under_their_authors(studio: Studio, tmp_p
     kits = ["demo.invalid/guide-a:1.0.0", "demo.invalid/guide-b:1.0.0"]
     (tmp_path / "own.md").write_text("Say ours.\n")
     own = (
-        f"capabilities:\n  - type: {SKILL}\n"
+        f"capabilities:\n  - type: {CONTEXT}\n"
         "    config: {directory: /home/agent, filename: AGENTS.md, contentFile: own.md}\n"
     )
     _, artifact = await publish(studio, set_text(kits, own), tmp_path)
@@ -209,8 +220,23 @@ async def test_instructions_are_joined_under_their_authors(studio: Studio, tmp_p
         assert conforms(outcome.checks)
 
 
+async def test_conditional_requests_stay_apart_with_a_file_each(studio: Studio, tmp_path: Path) -> None:
+    kits = [BASE, "demo.invalid/grouped:1.0.0", "demo.invalid/guide-a:1.0.0"]
+    preview = await previewed(studio, set_text(kits), tmp_path)
+    _, artifact = await publish(studio, set_text(kits), tmp_path)
+    source = LayoutSource(tmp_path / "out")
+    staged = {file.path: file.text for file in (await staged_sources(source, artifact)).files}
+    parts = {path: text for path, text in staged.items() if ".parts/" in path}
+    assert sorted(parts) == ["team/context.md.parts/0.md", "team/context.md.parts/1.md"]
+    said = {("Say grouped." in text, "Say A." in text) for text in parts.values()}
+    assert said == {(True, False), (False, True)}
+    assert all(conforms(outcome.checks) for outcome in await check_published(studio.places, source, artifact))
+    again = await judged(studio, set_text(kits), tmp_path)
+    assert preview.surface.storage_paths == ("/cache",) and again.coherent
+
+
 async def test_a_file_outside_the_sets_folder_is_not_taken_along(studio: Studio, tmp_path: Path) -> None:
-    own = f"capabilities:\n  - type: {SKILL}\n    config: {{directory: /a, filename: A.md, contentFile: ../secret}}\n"
+    own = f"capabilities:\n  - type: {CONTEXT}\n    config: {{directory: /a, filename: A.md, contentFile: ../secret}}\n"
     (tmp_path / "secret").write_text("no")
     folder = tmp_path / "set"
     folder.mkdir()
@@ -327,7 +353,7 @@ async def test_a_declaration_only_kit_is_published_for_both_platforms(studio: St
     (folder / "kit.yaml").write_text(
         'schemaVersion: "3"\nkind: mixin\ndisplayName: Rules\nversion: "${{ kit.args.v }}"\nprovides: [rules]\n'
         'args: {v: {default: "1.0", buildArg: V}}\ncapabilities:\n'
-        f"  - type: {SKILL}\n    config: {{directory: /home/agent, filename: A.md, contentFile: guide.md}}\n"
+        f"  - type: {CONTEXT}\n    config: {{directory: /home/agent, filename: A.md, contentFile: guide.md}}\n"
     )
     preview = await studio.publishing.preview_kit(folder, build_args={"v": "2.0"})
     job = studio.publishing.publish_kit(folder, f"oci:{tmp_path}/out", build_args={"v": "2.0"})
