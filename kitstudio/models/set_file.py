@@ -110,9 +110,12 @@ def replace_kit(text: str, old_ref: str, new_ref: str, digest: str = "") -> str:
 
     def edit(root: Node) -> list[Edit]:
         _, _, item = _listed(root, old_ref)
-        edits = [put(_source(text), item, "ref", new_ref)]
+        # A reference that stays keeps the quotes its author gave it.
+        edits = [put(_source(text), item, "ref", new_ref)] if new_ref != old_ref else []
         if digest and item.get("digest") is not None:
             edits.append(put(_source(text), item, "digest", digest))
+        elif digest and not edits:
+            edits.append(put(_source(text), item, "digest", digest, after="ref"))
         elif digest:
             # Both edits meet at the end of the reference: one insertion behind the new one.
             edits = _with_digest(_source(text), item, new_ref, digest)
