@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from kitstudio.models.errors import KitStudioError
@@ -90,6 +91,8 @@ class KitPage(QWidget):
         for part in (content, loading, self._state, self._build_refused(studio)):
             self._stack.addWidget(part)
         self.setLayout(column(self._stack, spacing=0))
+        children = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self.closed.emit, context=children)
 
     @property
     def reference(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from kitstudio.models.errors import KitStudioError
@@ -191,6 +191,9 @@ class CatalogPage(Page):
         self.destroyed.connect(self.studio.composer.changed.subscribe(lambda _: self.fitting.renew()))
         self.navigator.open_kit.connect(self.open_kit)
         self.theme.changed.connect(self._arrange)
+        again = QShortcut(QKeySequence.StandardKey.Refresh, self)
+        again.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        again.activated.connect(lambda: self._acted("retry"))
 
     def _arrange(self) -> None:
         """Where three panes do not fit, the Kit page takes the place of the list until it is closed."""

@@ -19,6 +19,7 @@ from kitstudio.ui.catalog import page as catalog_page
 from kitstudio.ui.catalog.card_delegate import CardDelegate
 from kitstudio.ui.catalog.card_words import card_chips, failure, figures, tool_tip
 from kitstudio.ui.catalog.facets import WORKS
+from kitstudio.ui.catalog.fitting import WhyNotDialog
 from kitstudio.ui.catalog.page import CatalogPage
 from kitstudio.ui.drag import references_of
 from kitstudio.ui.navigator import Navigator
@@ -280,6 +281,28 @@ def test_what_fits_the_set_is_worked_out_when_the_set_changes(opened: Open, run:
         assert names(page) == ["fits"]
         page.facets.choose(frozenset())
         assert "It conflicts with gh." in str(page.model.index(1, 0).data(Qt.ItemDataRole.ToolTipRole))
+
+    run(work())
+
+
+def test_what_the_set_keeps_away_can_be_looked_at_with_its_reasons(opened: Open, run: Run) -> None:
+    fits, not_fits = card("fits"), card("not")
+    stock = Stock((fits, not_fits))
+    stock.reasons = {fits.repository: "", not_fits.repository: "It conflicts with gh."}
+    member = type("Member", (), {"reference": "hub.example/acme/gh:1.0"})()
+    page = opened(stock, (member,))
+
+    async def work() -> None:
+        page.studio.composer.changed.publish(page.studio.composer.value)
+        await until(lambda: page.fitting.known)
+        page.facets.choose(frozenset({WORKS}))
+        button = page.facets.findChild(QPushButton, "facet-why")
+        assert button is not None
+        assert not button.isHidden()
+        button.click()
+        dialog = next(w for w in QApplication.topLevelWidgets() if isinstance(w, WhyNotDialog))
+        assert dialog.list.model().index(0, 0).data() == "not · acme\nIt conflicts with gh."
+        dialog.accept()
 
     run(work())
 
