@@ -94,7 +94,7 @@ def test_the_window_without_a_display_is_one_clear_error(kitstudio: Kitstudio, m
 
 def test_commands_that_do_nothing_yet_are_not_offered() -> None:
     offered = build_parser().format_help()
-    for absent in ("publish", "credentials", "mounts", "adapter", "updates"):
+    for absent in ("credentials", "mounts", "adapter", "updates"):
         assert f"    {absent} " not in offered
 
 
