@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kitstudio.cli.compose import compose, set_path
+from kitstudio.cli.compose import compose, read_value, set_path
 from kitstudio.cli.gate import tell_review
 from kitstudio.cli.output import DONE, REFUSED
 from kitstudio.models import lock as locks
 from kitstudio.models import words
+from kitstudio.models.args import check_value
 from kitstudio.models.changes import KitSide, Side, judge, kit_side
 from kitstudio.models.decode import decode
+from kitstudio.models.descriptor import Descriptor
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import Lock, LockedKit
 from kitstudio.models.notes import Note
 from kitstudio.models.plan import Plan
+from kitstudio.models.review import Permission, Review, Uncounted
 from kitstudio.registry.folder import read_folder
 from kitstudio.registry.reference import FolderLocation, parse_location
 from kitstudio.services import cards
@@ -29,17 +33,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """One argument: its side, whether it is one Kit by itself, and the plan of a set."""
+    """One argument: its side, whether it is one Kit by itself (and of this machine), and the plan of a set."""
 
     side: Side
     single: bool = False
     plan: Plan | None = None
+    local: bool = False
 
 
 async def diff(run: Run) -> int:
     """Exit 2 if NEW asks for more, 0 if not."""
     old, new = await _side(run, run.args.old), await _side(run, run.args.new)
     before = old.side
+    apart = old.single and new.single and not _related(old, new)
     if old.single and new.single:
         # Two Kits are compared as versions of one, whatever they are called.
         before = _renamed(before, new.side.kits[0].reference)
@@ -47,6 +53,8 @@ async def diff(run: Run) -> int:
         review = locks.review(Path(run.args.new).stem, _lock(before), new.plan)
     else:
         review = judge(run.args.new, before, new.side)
+    if apart:
+        review = _beside(review, _name(old, run.args.old), old.side, new.side)
     run.output.document(
         {
             "widenings": [widening_json(f, w) for f in review.findings for w in f.widenings],
@@ -57,9 +65,11 @@ async def diff(run: Run) -> int:
     # Nothing need have been approved here: the title names the two that were compared.
     more = "more" if review.widens else "no more"
     title = f"{_name(new, run.args.new)} asks for {more} than {_name(old, run.args.old)}"
+    if apart:
+        title += "; they are different Kits, and neither is a version of the other"
     tell_review(run.output, replace(review, title=title))
     for permission in review.narrowed:
-        run.output.say(f"  Narrowed. {permission.sentence}")
+        run.output.say(f"  {'Not here' if apart else 'Narrowed'}. {permission.sentence}")
     return REFUSED if review.widens else DONE
 
 
@@ -80,7 +90,8 @@ async def _side(run: Run, text: str) -> _Given:
     if isinstance(location, FolderLocation):
         kit = await read_folder(location.path)
         document = decode(kit.text, name=str(kit.path))
-        return _Given(kit_side(text, cards.as_installed(document.descriptor), lines=document.lines()), single=True)
+        descriptor = _answered(run, text, document.descriptor)
+        return _Given(kit_side(text, descriptor, lines=document.lines()), single=True, local=True)
     studio = await run.studio()
     artifact = await studio.catalog.artifact(text)
     reading = cards.read(artifact)
@@ -88,11 +99,56 @@ async def _side(run: Run, text: str) -> _Given:
         raise reading.problems[0]
     side = kit_side(
         str(artifact.reference),
-        cards.as_installed(reading.document.descriptor),
+        _answered(run, text, reading.document.descriptor),
         digest=artifact.digest,
         lines=reading.document.lines(),
     )
     return _Given(side, single=True)
+
+
+def _answered(run: Run, text: str, descriptor: Descriptor) -> Descriptor:
+    """One Kit with the inputs of ``--arg`` where it declares them, the others at their defaults."""
+    values: dict[str, str] = {}
+    for given in (read_value(each) for each in run.args.arg):
+        if given.kit and given.kit not in (text, words.repository(text).rpartition("/")[2]):
+            continue
+        if given.name in descriptor.args and not descriptor.args[given.name].is_build:
+            check_value(given.name, descriptor.args[given.name], given.value)
+            values[given.name] = given.value
+    if not values:
+        return cards.as_installed(descriptor)
+    stated = {
+        name: replace(arg, default=values[name], required=False) if name in values else arg
+        for name, arg in descriptor.args.items()
+    }
+    return cards.as_installed(replace(descriptor, args=stated))
+
+
+def _related(old: _Given, new: _Given) -> bool:
+    """Whether two Kits can be versions of one: the same repository, or a folder of this machine."""
+    names = [words.repository(given.side.kits[0].reference) for given in (old, new)]
+    return old.local or new.local or names[0] == names[1]
+
+
+def _beside(review: Review, name: str, old: Side, new: Side) -> Review:
+    """Two unrelated Kits side by side: nothing was changed, added or taken away from one to the other."""
+    known = {(note.key, note.text) for note in old.kits[0].notes}
+    kit = new.kits[0]
+    stated = tuple(
+        Uncounted(note.sentence, note.weight, kit.reference, note.path, note.text)
+        for note in kit.notes
+        if (note.key, note.text) not in known
+    )
+    return replace(
+        review,
+        findings=tuple(replace(f, permission=_only(f.permission, name)) for f in review.findings),
+        narrowed=tuple(_only(permission, name) for permission in review.narrowed),
+        uncounted=stated,
+    )
+
+
+def _only(permission: Permission, name: str) -> Permission:
+    return replace(permission, sentence=re.sub("^No longer ", f"Only {name} ", permission.sentence))
 
 
 def _renamed(side: Side, reference: str) -> Side:

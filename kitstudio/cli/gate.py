@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.compose import compose, lock_name
-from kitstudio.cli.output import DONE, FAILED, REFUSED, Output, ask, interactive
+from kitstudio.cli.output import DONE, FAILED, REFUSED, Output, UsageError, ask, interactive
 from kitstudio.models import lock as locks
+from kitstudio.models import words
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.models.plan import Problem
@@ -87,6 +88,7 @@ async def decide(run: Run, composer: Composer, name: str) -> ApprovedLock | None
         return None
     if why := await studio.approvals.tampered(name):
         run.output.note(f"warning: {why}")
+    await _refuse_other_set(run, composer, name)
     request = await studio.approvals.request(name, plan)
     run.findings = [finding_json(finding) for finding in request.review.findings]
     tell_rules(run.output, request)
@@ -110,6 +112,25 @@ async def decide(run: Run, composer: Composer, name: str) -> ApprovedLock | None
         run.code = REFUSED
         return None
     return await studio.approvals.approve(request, accepted)
+
+
+async def _refuse_other_set(run: Run, composer: Composer, name: str) -> None:
+    """A name nobody stated is the workload's: a set without some of the Kits approved under it is taken for another
+    one, which would put its lock in the place of that set's."""
+    if run.args.name or composer.value.path is not None:
+        return
+    studio = await run.studio()
+    granted = await studio.approvals.lock(name)
+    present = {words.repository(member.reference) for member in composer.value.plan.members}
+    missing = [
+        kit.reference for kit in (granted.kits if granted else ()) if words.repository(kit.reference) not in present
+    ]
+    if missing:
+        raise UsageError(
+            f"The lock “{name}” belongs to a set with {words.listed([words.kit_name(kit) for kit in missing])}.",
+            where=name,
+            remedy=f"Give this set a name of its own with --name, or --name {name} if it is that set you change.",
+        )
 
 
 def tell_review(output: Output, review: Review) -> None:

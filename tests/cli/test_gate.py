@@ -245,3 +245,28 @@ def test_what_is_not_counted_is_shown_beside_a_surface_that_asks_for_nothing(
 ) -> None:
     told = kitstudio("surface", BASE, _rooty(tmp_path / "rooty")).out
     assert "asks for nothing" in told and "chmod 4755 /bin/busybox" in told and "as root" in told
+
+
+def test_two_sets_on_one_workload_never_share_a_lock_unseen(kitstudio: Kitstudio, home: Path) -> None:
+    assert kitstudio("approve", BASE, TOOL, "--yes").code == 0
+    kept = _lock(home).read_bytes()
+    answer = kitstudio("approve", BASE, WILD, "--accept", ANY)
+    assert answer.code == 64 and "tool 1.0.0" in answer.err and "--name" in answer.err
+    assert kitstudio("approve", BASE).code == 64
+    assert _lock(home).read_bytes() == kept
+    assert kitstudio("approve", BASE, WILD, "--accept", ANY, "--name", "wild").code == 0
+    assert kitstudio("approve", BASE, "--name", "base").code == 0
+    assert _lock(home).read_bytes() != kept and _lock(home, "wild").exists()
+
+
+def test_updates_lists_what_waits_and_applies_what_asks_for_no_more_row_106(kitstudio: Kitstudio, home: Path) -> None:
+    assert kitstudio("approve", BASE, TOOL, "--yes").code == 0
+    assert kitstudio("updates", "--json").out == ""
+    lines = {line["kit"]: line for line in kitstudio("updates", "--check", "--json").lines}
+    assert lines["demo.invalid/base"]["outcome"] == "applied" and not lines["demo.invalid/base"]["widens"]
+    tool = lines["demo.invalid/tool"]
+    assert (tool["from"], tool["to"], tool["outcome"]) == (TOOL, WIDER, "waits")
+    assert [w["detail"] for w in tool["widenings"]] == ["b.example"]
+    (waiting,) = kitstudio("updates", "--json").lines
+    assert waiting["kit"] == "demo.invalid/tool" and waiting["widens"]
+    assert "demo.invalid/base:1.1.0" in _lock(home).read_text() and WIDER not in _lock(home).read_text()

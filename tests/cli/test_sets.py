@@ -94,6 +94,26 @@ def test_diff_names_what_it_compared_and_claims_no_approval(kitstudio: Kitstudio
     assert "asks for no more than tool 2.0.0" in kitstudio("diff", WIDER, TOOL).out
 
 
+def test_diff_of_two_unrelated_kits_is_not_worded_as_a_change(kitstudio: Kitstudio) -> None:
+    answer = kitstudio("diff", TOOL, "demo/keeper:1.0.0")
+    assert answer.code == 2 and "they are different Kits" in answer.out
+    assert "Only tool 1.0.0 connects to a.example" in answer.out
+    assert not any(word in answer.out for word in ("No longer", "Changed", "Gone", "Narrowed", "New:"))
+
+
+def test_diff_takes_inputs(kitstudio: Kitstudio, tmp_path: Path) -> None:
+    (tmp_path / "kit").mkdir()
+    (tmp_path / "kit" / "kit.yaml").write_text(
+        'schemaVersion: "3"\nkind: mixin\nargs:\n  host:\n    default: a.example\ncapabilities:\n'
+        "  - type: com.docker.sandbox/network-policy@1\n    config:\n"
+        '      runtime:\n        allow: ["${{ kit.args.host }}"]\n'
+    )
+    kit = str(tmp_path / "kit" / "kit.yaml")
+    assert kitstudio("diff", TOOL, kit).code == 0
+    answer = kitstudio("diff", TOOL, kit, "--arg", "host=b.example", "--json")
+    assert answer.code == 2 and [w["detail"] for w in answer.document["widenings"]] == ["b.example"]
+
+
 def test_diff_of_two_folders_compares_them_as_one_kit(kitstudio: Kitstudio, tmp_path: Path) -> None:
     old, new = _kit(tmp_path / "old", "a.example"), _kit(tmp_path / "new", "'a.example', 'b.example'")
     answer = kitstudio("diff", old, new, "--json")
