@@ -13,6 +13,8 @@ from kitstudio.ui.fonts import Type
 from kitstudio.ui.sandboxes.lifecycle_view import LifecycleView
 from kitstudio.ui.sandboxes.models import Verdict
 from kitstudio.ui.sandboxes.network_view import NetworkView
+from kitstudio.ui.sandboxes.ports_view import PortsView
+from kitstudio.ui.sandboxes.storage_view import StorageView
 from kitstudio.ui.sandboxes.text_views import DetailsView, LogView
 from kitstudio.ui.sandboxes.words import facts, refused_text, state_look
 from kitstudio.ui.terminal.panel import TerminalPanel
@@ -33,8 +35,8 @@ from kitstudio.ui.widgets.composite import StateView
 from kitstudio.ui.widgets.painters import ChipLook
 from kitstudio.ui.widgets.text import tr, visible
 
-TERMINAL, NETWORK, LIFECYCLE, LOG, DETAILS = range(5)
-TAB_NAMES = ("Terminal", "Network", "Lifecycle", "Log", "Details")
+TERMINAL, NETWORK, LIFECYCLE, PORTS, STORAGE, LOG, DETAILS = range(7)
+TAB_NAMES = ("Terminal", "Network", "Lifecycle", "Ports", "Storage", "Log", "Details")
 
 
 class SandboxDetail(QWidget):
@@ -50,6 +52,7 @@ class SandboxDetail(QWidget):
         self.status: SandboxStatus | None = None
         self._head_name = Elided("", Type.HEADING)
         self._head_name.setObjectName("sandboxName")
+        self._head_name.setMinimumWidth(theme.px(90))
         self._chip = Chip(theme, ChipLook("", Tone.PLAIN))
         self._facts = Elided("", ink="secondary")
         self.workspace = button(theme, tr("Workspace"), "folder", small=True, name="sandboxWorkspace")
@@ -83,10 +86,20 @@ class SandboxDetail(QWidget):
         self.network = NetworkView(theme)
         self.below = NetworkView(theme, split=True)
         self.lifecycle = LifecycleView(theme)
+        self.ports = PortsView(theme)
+        self.storage = StorageView(theme)
         self.log = LogView(theme)
         self.details = DetailsView(theme)
         self._pages = QStackedWidget()
-        for page in (self.terminals, self.network, self.lifecycle, self.log, self.details):
+        for page in (
+            self.terminals,
+            self.network,
+            self.lifecycle,
+            self.ports,
+            self.storage,
+            self.log,
+            self.details,
+        ):
             self._pages.addWidget(page)
         self.splitter = QSplitter(Qt.Orientation.Vertical)
         self.splitter.addWidget(self._pages)

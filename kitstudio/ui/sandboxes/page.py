@@ -14,7 +14,7 @@ from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.runtime.backend import SandboxError, SandboxStatus, State, Terminal
+from kitstudio.runtime.backend import HostMountFolder, SandboxError, SandboxStatus, State, Terminal
 from kitstudio.services.app import Studio
 from kitstudio.services.jobs import Job, JobState, JobView
 from kitstudio.services.sandboxes import Launch, Operation
@@ -23,7 +23,7 @@ from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import Navigator, PageName
 from kitstudio.ui.page import Page
 from kitstudio.ui.sandboxes.confirm import ConfirmDialog
-from kitstudio.ui.sandboxes.detail import DETAILS, LIFECYCLE, LOG, NETWORK, TERMINAL, SandboxDetail
+from kitstudio.ui.sandboxes.detail import DETAILS, LIFECYCLE, LOG, NETWORK, PORTS, STORAGE, TERMINAL, SandboxDetail
 from kitstudio.ui.sandboxes.launch_view import LaunchView
 from kitstudio.ui.sandboxes.list_view import SandboxList
 from kitstudio.ui.sandboxes.models import SandboxModel
@@ -80,6 +80,9 @@ class SandboxesPage(Page):
         self.detail.asked.connect(lambda action: self._act(self._chosen, action))
         self.detail.tab_changed.connect(lambda _index: self._fetch_soon())
         self.detail.kit_wanted.connect(navigator.open_kit)
+        self.detail.ports.chosen.connect(self._move_port)
+        self.detail.storage.open_wanted.connect(self._show_folder)
+        self.detail.storage.delete_wanted.connect(self._ask_delete)
         self._right = QStackedWidget()
         for view in (self.empty, self.failed, self.launch, self.detail):
             self._right.addWidget(view)
@@ -310,6 +313,11 @@ class SandboxesPage(Page):
             self.detail.show_decisions(await sandboxes.decisions(name))
         elif tab == LIFECYCLE:
             self.detail.lifecycle.show_hooks(await sandboxes.hooks(name))
+        elif tab == PORTS:
+            self.detail.ports.show_ports(await sandboxes.ports(name))
+        elif tab == STORAGE:
+            shared = [each for each in await sandboxes.mounts() if name in each.sandboxes]
+            self.detail.storage.show_storage(await sandboxes.storage(name), shared)
         elif tab == LOG:
             self.detail.log.show_log(await sandboxes.log(name))
         elif tab == DETAILS:
@@ -326,6 +334,40 @@ class SandboxesPage(Page):
         self._say_status(self._rows())
 
     # Actions
+
+    def _move_port(self, container: str, host_port: int) -> None:
+        self._tasks.start(self._publish(self._chosen, container, host_port), "port")
+
+    async def _publish(self, name: str, container: str, host_port: int) -> None:
+        self.detail.ports.show_ports(await self.studio.sandboxes.set_port(name, container, host_port))
+
+    def _open_folder(self, folder: str, missing: str = "") -> None:
+        if not folder or not Path(folder).is_dir():
+            raise KitStudioError(missing or tr("The folder is not there."), where=folder)
+        QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
+
+    def _show_folder(self, folder: str) -> None:
+        try:
+            self._open_folder(folder)
+        except KitStudioError as error:
+            self._failed(error)
+
+    def _ask_delete(self, mount: HostMountFolder) -> None:
+        self._confirm(
+            tr("Delete the shared folder?"),
+            tr(
+                "{count} of {kit} at {path} are deleted for every sandbox of that Kit, and cannot be brought back."
+            ).format(count=counted(mount.files, "file", "files"), kit=visible(mount.owner), path=visible(mount.path)),
+            tr("Delete the folder"),
+            lambda: self._delete_soon(mount),
+        )
+
+    def _delete_soon(self, mount: HostMountFolder) -> None:
+        self._tasks.start(self._delete(mount), "mount")
+
+    async def _delete(self, mount: HostMountFolder) -> None:
+        await self.studio.sandboxes.remove_mount(mount.id)
+        self._fetch_now()
 
     def _act(self, name: str, action: str) -> None:
         if not name:
@@ -351,16 +393,13 @@ class SandboxesPage(Page):
             case "workspace":
                 number = self.model.row_of(name)
                 folder = self.model.sandbox(number).workspace if number >= 0 else ""
-                if folder and Path(folder).is_dir():
-                    QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
-                else:
-                    raise KitStudioError("The workspace folder is not there.", where=folder)
+                self._open_folder(folder, tr("The workspace folder is not there."))
             case "recreate":
                 self._confirm(
                     tr("Recreate {name}?").format(name=name),
                     tr(
                         "Its disk is dropped and made anew from the approved set: everything written outside the "
-                        "workspace folder is lost. The workspace folder is not touched."
+                        "workspace folder and its own storage is lost. Those, and shared folders, are not touched."
                     ),
                     tr("Recreate {name}").format(name=name),
                     lambda: self._recreate(name),
@@ -369,8 +408,8 @@ class SandboxesPage(Page):
                 self._confirm(
                     tr("Remove {name}?").format(name=name),
                     tr(
-                        "The machine is stopped and its disk is deleted: everything written outside the workspace "
-                        "folder is lost. The workspace folder and the approval records stay."
+                        "The machine is stopped, its disk and its storage are deleted: everything written outside the "
+                        "workspace folder is lost. The workspace folder, shared folders and the approval records stay."
                     ),
                     tr("Remove {name}").format(name=name),
                     lambda: self._remove(name),

@@ -81,7 +81,8 @@ def facts(status: SandboxStatus, now: float | None = None) -> str:
         )
     if status.idle_stop:
         left = max(0.0, status.idle_stop - (time.time() if now is None else now))
-        parts.append(tr("stops in {time} unless you connect").format(time=duration_text(left)))
+        minutes = max(1, round(left / 60))
+        parts.append(tr("idle, stops in {minutes} min").format(minutes=minutes))
     parts.append(claim(status.note, 120))
     return " · ".join(part for part in parts if part)
 

@@ -20,9 +20,12 @@ from kitstudio.models.surface import Surface
 from kitstudio.runtime.backend import (
     Decision,
     HookRun,
+    HostMountFolder,
     LaunchOptions,
     LaunchPhase,
+    OwnStorage,
     Progress,
+    PublishedPort,
     SandboxError,
     SandboxStatus,
     State,
@@ -30,7 +33,7 @@ from kitstudio.runtime.backend import (
 from kitstudio.services.jobs import Jobs
 from kitstudio.services.sandboxes import Launch, Operation, Sandboxes
 from kitstudio.ui.navigator import Navigator
-from kitstudio.ui.sandboxes.detail import LIFECYCLE, NETWORK
+from kitstudio.ui.sandboxes.detail import LIFECYCLE, NETWORK, PORTS, STORAGE
 from kitstudio.ui.sandboxes.launch_steps import StepState, steps_of
 from kitstudio.ui.sandboxes.launch_view import install_entries
 from kitstudio.ui.sandboxes.page import SandboxesPage
@@ -89,6 +92,7 @@ class Machines:
 
     def __init__(self, *statuses: SandboxStatus) -> None:
         self.statuses = {status.name: status for status in statuses}
+        self.host_port, self.deleted = 5001, ""
         self.did: list[str] = []
         self.ptys: list[Pty] = []
         self.go_on = asyncio.Event()
@@ -135,6 +139,31 @@ class Machines:
     async def terminal(self, _name: str, _command: object, *, columns: int, rows: int, user: str = "") -> Pty:
         self.ptys.append(Pty())
         return self.ptys[-1]
+
+    async def renewed(self, _name: str) -> Mapping[str, str]:
+        return {}
+
+    async def ports(self, _name: str) -> tuple[PublishedPort, ...]:
+        return (PublishedPort("80/tcp", "web", host_port=self.host_port),)
+
+    async def set_port(self, name: str, container: str, host_port: int) -> tuple[PublishedPort, ...]:
+        self.did.append(f"port {container} {host_port}")
+        self.host_port = host_port
+        return await self.ports(name)
+
+    async def storage(self, _name: str) -> tuple[OwnStorage, ...]:
+        return (OwnStorage("/data", "1g"),)
+
+    async def mounts(self) -> tuple[HostMountFolder, ...]:
+        return tuple(
+            HostMountFolder(letter * 24, "hub.example/gh", f"/{letter}", "/x", sandboxes=(name,))
+            for letter, name in (("a", "review"), ("b", "other"))
+            if letter not in self.deleted
+        )
+
+    async def remove_mount(self, id: str) -> None:
+        self.did.append(f"delete {id[0]}")
+        self.deleted += id[0]
 
     async def hooks(self, _name: str) -> tuple[HookRun, ...]:
         return HOOKS
@@ -415,3 +444,32 @@ def test_steps_follow_the_reports() -> None:
 def test_only_what_closes_after_installation_is_listed() -> None:
     surface = Surface(network_install_allow=("a.example", "b.example"), network_runtime_allow=("b.example",))
     assert install_entries(surface) == ("a.example",) and install_entries(None) == ()
+
+
+def test_ports_tab_publishes_where_it_is_wanted(qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
+    stage = Stage(qtbot, loop, STATUS)
+    stage.open()
+    stage.page.detail.tabs.setCurrentIndex(PORTS)
+    stage.until(lambda: len(stage.page.detail.ports.rows) == 1)
+    row = stage.page.detail.ports.rows[0]
+    row.change.click()
+    row.field.setValue(9000)
+    stage.run(row.apply.click)
+    stage.until(lambda: stage.page.detail.ports.rows[0].address == "127.0.0.1:9000")
+    assert stage.machines.did == ["port 80/tcp 9000"]
+
+
+def test_storage_tab_shows_what_this_sandbox_shares_and_asks_before_it_deletes(
+    qtbot: QtBot, loop: asyncio.AbstractEventLoop
+) -> None:
+    stage = Stage(qtbot, loop, STATUS)
+    stage.open()
+    stage.page.detail.tabs.setCurrentIndex(STORAGE)
+    stage.until(lambda: len(stage.page.detail.storage.mounts) == 1)
+    assert stage.page.detail.storage.mounts[0].mount.path == "/a"
+    stage.page.detail.storage.mounts[0].delete.click()
+    dialog = stage.page.findChild(QDialog, "confirmDialog")
+    assert dialog is not None and stage.machines.did == []
+    stage.run(dialog.findChild(QPushButton, "confirmGo").click)
+    stage.until(lambda: stage.page.detail.storage.mounts == [])
+    assert stage.machines.did == ["delete a"]
