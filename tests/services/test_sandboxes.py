@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -143,3 +144,14 @@ async def test_close_ends_jobs_and_fetches(studio: Studio, backend: FakeBackend)
     await studio.close()
     assert job.task is not None and job.task.done()
     assert not studio.composer._tasks
+
+
+async def test_nothing_starts_from_a_lock_that_no_record_holds(studio: Studio, backend: FakeBackend) -> None:
+    await launch(studio)
+    await studio.sandboxes.stop("team").wait()
+    assert (await studio.sandboxes.start("team").wait()).state is State.RUNNING
+    await studio.sandboxes.stop("team").wait()
+    backend.boxes["team"] = replace(backend.boxes["team"], lock_sha256="f" * 64)
+    with pytest.raises(KitStudioError, match="No approval record"):
+        await studio.sandboxes.start("team").wait()
+    assert backend.boxes["team"].state is State.STOPPED
