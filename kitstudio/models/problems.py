@@ -37,11 +37,15 @@ class RemedyKind(StrEnum):
     REPLACE = "replace"
     SET_ARG = "set-arg"
     RETRY = "retry"
+    SIGN_IN = "sign-in"
 
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One undoable step. ``label`` is the button's text; ``kit`` acts, ``other`` is what replaces or is added."""
+    """One undoable step. ``label`` is the button's text; ``kit`` acts, ``other`` is what replaces or is added.
+
+    ``sign-in``: ``other`` is the registry; what failed is tried again afterwards, and nothing of the set changes.
+    """
 
     kind: RemedyKind
     label: str

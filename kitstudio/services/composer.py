@@ -293,7 +293,7 @@ class Composer:
                 return self.replace(remedy.kit, remedy.other)
             case RemedyKind.SET_ARG:
                 return self.set_arg(remedy.kit, remedy.arg, remedy.other or None)
-            case RemedyKind.RETRY:
+            case RemedyKind.RETRY | RemedyKind.SIGN_IN:
                 return self.retry(remedy.kit)
 
     def retry(self, reference: str) -> Composition:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.plan import Member, Problem, ProblemKind, Remedy, RemedyKind
 from kitstudio.registry.reference import parse
-from kitstudio.registry.source import Artifact, MissingPlatform, NotFound
+from kitstudio.registry.source import Artifact, MissingPlatform, NotFound, SignInRequired
 from kitstudio.services import cards
 from kitstudio.services.composition import is_local
 from kitstudio.services.places import Places
@@ -54,6 +54,9 @@ def failure(reference: str, error: KitStudioError) -> Problem:
         kind = ProblemKind.NOT_A_KIT
     else:
         kind, remedies = ProblemKind.UNREACHABLE, (retry, remove)
+        if isinstance(error, SignInRequired):
+            host = _registry(reference)
+            remedies = (Remedy(RemedyKind.SIGN_IN, "Sign in…", kit=reference, other=host), *remedies)
     place = f"{error.where}: " if error.where not in ("", reference) else ""
     return Problem(kind, (reference,), name, f"{name}: {error.what}", f"{place}{error.remedy}".strip(), remedies)
 
@@ -80,6 +83,13 @@ def _pairs(artifact: Artifact) -> list[tuple[str, str]]:
         name, _, value = text.partition("=")
         pairs.append((name, value))
     return pairs
+
+
+def _registry(reference: str) -> str:
+    try:
+        return parse(reference).registry
+    except KitStudioError:
+        return ""
 
 
 def _name(reference: str) -> str:

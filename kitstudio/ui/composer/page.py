@@ -34,6 +34,7 @@ from kitstudio.ui.drag import references_of, set_text_of
 from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.navigator import Navigator, PageName
 from kitstudio.ui.page import Page
+from kitstudio.ui.sign_in.dialog import SignInDialog
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Tone
 from kitstudio.ui.widgets.basic import line
@@ -182,6 +183,11 @@ class ComposerPage(Page):
             editor = self.inputs.inputs.editor(remedy.kit, remedy.arg) or self.inputs.inputs.first_wrong()
             if editor is not None:
                 editor.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            return
+        if remedy.kind is RemedyKind.SIGN_IN:
+            dialog = SignInDialog(self.theme, self.studio, remedy.other, self)
+            dialog.signed_in.connect(self._retry_all)
+            dialog.open()
             return
         self.edits.remedy(remedy)
 
@@ -372,6 +378,14 @@ class ComposerPage(Page):
             self.files.keep_mine(self._outside_text)
         elif key == "discard" and self._draft is not None:
             self.files.discard(self._draft)
+
+    def _retry_all(self, place: str) -> None:
+        """After a sign-in: everything that wanted one at that registry is tried again."""
+        host = place.partition("/")[0]
+        for problem in self.studio.composer.value.plan.problems:
+            if any(each.kind is RemedyKind.SIGN_IN and each.other == host for each in problem.remedies):
+                for kit in problem.kits:
+                    self.studio.composer.retry(kit)
 
     def _empty_acted(self, key: str) -> None:
         if key == "catalog":

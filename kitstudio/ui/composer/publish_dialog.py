@@ -121,6 +121,17 @@ class PublishDialog(QDialog):
         self._views.setCurrentWidget(self._failure)
         self._judge()
 
+    def show_card(self, card: QWidget) -> None:
+        """What the person can do about it, in the place of the preview."""
+        self._running = False
+        self._progress.hide()
+        parts = _stacked(self.theme, card)
+        parts.addStretch(1)
+        held = holder(parts)
+        self._views.addWidget(held)
+        self._views.setCurrentWidget(held)
+        self._judge()
+
     def show_job(self, view: JobView) -> None:
         """How far the work is."""
         if view.state is not JobState.RUNNING:

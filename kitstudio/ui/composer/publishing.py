@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
 
 from kitstudio.models.errors import KitStudioError
+from kitstudio.registry.reference import Reference, parse_location
+from kitstudio.registry.source import SignInRequired
 from kitstudio.services.app import Studio
 from kitstudio.services.composition import Composition, JudgedPlan
 from kitstudio.services.jobs import Job, JobState, JobView
 from kitstudio.ui.composer.destination import known_destinations, remember_destination
 from kitstudio.ui.composer.publish_dialog import PublishDialog
+from kitstudio.ui.sign_in.card import SignInCard
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme
 
@@ -75,6 +79,14 @@ class PublishFlow(QObject):
                 raise
             if open_still:
                 dialog.show_cancelled()
+        except SignInRequired as error:
+            if not open_still:
+                raise
+            card = SignInCard(self._theme, self._studio, _registry(where), error)
+            card.signed_in.connect(
+                lambda _host: self._tasks.start(self._publish(dialog, value, where), "publish") if open_still else None
+            )
+            dialog.show_card(card)
         except KitStudioError as error:
             if not open_still:
                 raise
@@ -85,6 +97,11 @@ class PublishFlow(QObject):
     def _cancel(self) -> None:
         if self._job is not None:
             self._job.cancel()
+
+
+def _registry(where: str) -> str:
+    location = parse_location(where, Path.cwd())
+    return location.registry if isinstance(location, Reference) else ""
 
 
 def _judged(value: Composition) -> JudgedPlan:

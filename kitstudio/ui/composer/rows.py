@@ -138,7 +138,7 @@ def _is_workload(descriptor: Descriptor | None) -> bool:
 def _reason(plan: Plan, member: Member, below: str) -> Reason:
     reference = member.reference
     if member.descriptor is None:
-        return Reason(tr("its place is not known"))
+        return Reason(tr("its place is not known"), far=True)
     missing: Mapping[str, None] = dict.fromkeys(
         problem.name for problem in plan.problems if problem.kind in _MISSING and reference in problem.kits
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from kitstudio.services.composition import Composition
@@ -80,6 +80,14 @@ class Toolbar(QWidget):
         give_icon(self.theme, self.launch, "play", 16, Token.ON_ACCENT if plan.launchable else Token.DISABLED)
         self.export.setEnabled(not empty)
         self.publish.setEnabled(not empty and not plan.loading)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is little room, what is known by its icon gives up its word, not its name."""
+        super().resizeEvent(event)
+        small = event.size().width() < self.theme.px(1000)
+        for tool, words in ((self.open, tr("Open")), (self.save, tr("Save"))):
+            tool.setText("" if small else words)
+            tool.setToolTip(words if small else "")
 
     def _add_typed(self) -> None:
         text = self.reference.text().strip()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from kitstudio.models.plan import Plan, Problem, ProblemKind
+from kitstudio.models.plan import Member, Plan, Problem, ProblemKind
+from kitstudio.registry.source import SignInRequired
+from kitstudio.services.members import failure
 from kitstudio.ui.composer.edits import effect_words
 from kitstudio.ui.composer.problems_view import ProblemsView
 from kitstudio.ui.drag import reference_mime, references_of, set_text_of
+from kitstudio.ui.sign_in.dialog import SignInDialog
 from kitstudio.ui.theme import Theme
 from tests.ui.composer.stage import GREETER, HELLO, Alone, Run, drop, needs_demo, page_on, until
 
@@ -321,3 +325,35 @@ def test_what_a_drag_carries_is_bounded() -> None:
     assert references_of(_text("a" * 2000)) == () and references_of(_text("bad\x00line")) == ()
     assert references_of(_text("file:///tmp/kit")) == ("/tmp/kit",)
     assert set_text_of(_text("schemaVersion kits:" + "x" * 600_000)) == ""
+
+
+@needs_demo
+def test_row_14_a_kit_that_wants_a_sign_in_offers_it_and_is_tried_again(
+    run: Run, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        async with page_on(tmp_path, theme) as stage:
+            ground = stage.page.studio.judgement
+            answer = ground.member
+            signed: list[str] = []
+
+            async def closed(reference: str, digest: str) -> Member:
+                if signed:
+                    return await answer(HELLO, digest)
+                error = SignInRequired("Who asks?", where=reference)
+                return Member(reference, digest, failure=failure(reference, error))
+
+            monkeypatch.setattr(ground, "member", closed)
+            await stage.add("r.example/team/hello:1.1.0")
+            (problem,) = [p for p in stage.composer.value.plan.problems if p.kind is ProblemKind.UNREACHABLE]
+            assert problem.remedies[0].label == "Sign in…" and problem.remedies[0].other == "r.example"
+            stage.page.apply_remedy(problem.remedies[0])
+            dialog = stage.page.findChild(SignInDialog)
+            assert dialog is not None and dialog.place.text() == "r.example"
+            signed.append("r.example")
+            dialog.signed_in.emit("r.example")
+            await stage.settle()
+            assert not [p for p in stage.composer.value.plan.problems if p.kind is ProblemKind.UNREACHABLE]
+            dialog.close()
+
+    run(work())
