@@ -33,7 +33,9 @@ async def publish(run: Run) -> int:
         raise UsageError(
             "What is published is a file or folder of yours.",
             where=args.path,
-            remedy="Name SET.yaml or a Kit folder; a published Kit is copied: kitstudio copy REF DEST.",
+            remedy=f"Write ./{args.path} for the folder of that name."
+            if Path(args.path).exists()
+            else "Name SET.yaml or a Kit folder; a published Kit is copied: kitstudio copy REF DEST.",
         )
     studio = await run.studio()
     kit = await read_folder(location.path)

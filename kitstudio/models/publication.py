@@ -198,6 +198,14 @@ class _Making:
 
     def _answered(self, kit: Ingredient, listed: ListedKit, exported: dict[str, str]) -> Descriptor:
         args = kit.descriptor.args
+        for name, arg in sorted(args.items()):
+            if arg.required and not arg.is_build and name not in listed.args:
+                handed_on_as = f"{name}: ${{{{ kit.args.{name} }}}}"
+                raise DescriptorError(
+                    f"{words.quoted(name)} has no value.",
+                    where=name,
+                    remedy=f"State it in the set, or hand it on to the set's users as {handed_on_as}.",
+                )
         values, handed_on = kit_arg_values(args, listed.args)
         for name, target in handed_on.items():
             check_re_export(name, args[name], self.document.args, target)
