@@ -20,7 +20,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QR
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from kitstudio.services.linting import Mark, Severity
-from kitstudio.ui.editor.text_edit import ICON_OF, INK_OF, told
+from kitstudio.ui.editor.gutter import ICON_OF, INK_OF, told
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.painters import wrapped

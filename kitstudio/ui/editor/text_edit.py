@@ -9,16 +9,16 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QDragEnterEvent,
+    QDragMoveEvent,
+    QDropEvent,
     QFocusEvent,
     QHelpEvent,
     QKeyEvent,
     QKeySequence,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
     QResizeEvent,
     QTextCharFormat,
     QTextCursor,
@@ -29,23 +29,24 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip, QWidget
 from kitstudio.models.tree import MAX_TEXT
 from kitstudio.services.completion import Completion, Suggestion
 from kitstudio.services.linting import LONGEST_LINE, Mark, Severity
+from kitstudio.ui.editor.gutter import INK_OF, Gutter, told
 from kitstudio.ui.editor.popup import Popup
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets.text import tr, visible
+from kitstudio.ui.widgets.text import tr
 
 INDENT: Final = 2
 PROMPT: Final = 200_000
 """Characters of a text in which suggestions come unasked: in a longer one they would hold up the keys."""
-INK_OF = {Severity.ERROR: Token.CRITICAL, Severity.WARNING: Token.SERIOUS, Severity.NOTE: Token.NOTICE}
-ICON_OF = {Severity.ERROR: "critical", Severity.WARNING: "serious", Severity.NOTE: "notice"}
 _OTHER_BREAKS: Final = re.compile("\r\n|[\r\x85\u2028\u2029]")
 
 
 class TextEdit(QPlainTextEdit):
-    """``completing`` gives suggestions for a text and an offset. ``refused(words)`` where a paste is too much."""
+    """``completing`` gives suggestions for a text and an offset. ``refused(words)`` where a paste is too much;
+    ``files_dropped(QMimeData)``: files are opened, never pasted by their names."""
 
     refused = Signal(str)
+    files_dropped = Signal(object)
 
     def __init__(
         self, theme: Theme, completing: Callable[[str, int], Completion], parent: QWidget | None = None
@@ -54,7 +55,7 @@ class TextEdit(QPlainTextEdit):
         self.theme = theme
         self.marks: tuple[Mark, ...] = ()
         self._underlined: list[tuple[Mark, int, int]] = []
-        self._by_line: dict[int, Severity] = {}
+        self.by_line: dict[int, Severity] = {}
         self._completing = completing
         self._completion: Completion | None = None
         self._typed = False
@@ -67,7 +68,7 @@ class TextEdit(QPlainTextEdit):
         option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         self.document().setDefaultTextOption(option)
         self.document().setDocumentMargin(8)
-        self.gutter = _Gutter(self)
+        self.gutter = Gutter(self)
         self.popup = Popup(theme, self)
         self.popup.picked.connect(self._take)
         self.blockCountChanged.connect(lambda _: self._fit_gutter())
@@ -110,11 +111,11 @@ class TextEdit(QPlainTextEdit):
         """Underline what ``marks`` say of ``text``; offsets are turned into Qt's."""
         self.marks = tuple(marks)
         plain = text.isascii()
-        self._by_line = {}
+        self.by_line = {}
         for mark in marks:
-            worst = self._by_line.get(mark.line)
+            worst = self.by_line.get(mark.line)
             if worst is None or _RANK[mark.severity] < _RANK[worst]:
-                self._by_line[mark.line] = mark.severity
+                self.by_line[mark.line] = mark.severity
         self._underlined = [
             (mark, *((mark.start, mark.end) if plain else (_units(text, mark.start), _units(text, mark.end))))
             for mark in marks
@@ -202,6 +203,25 @@ class TextEdit(QPlainTextEdit):
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         return source.hasText() and not source.hasUrls()
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+        else:
+            super().dragEnterEvent(event)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+        else:
+            super().dragMoveEvent(event)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+            self.files_dropped.emit(event.mimeData())
+        else:
+            super().dropEvent(event)
+
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self.popup.hide()
         super().focusOutEvent(event)
@@ -261,30 +281,6 @@ class TextEdit(QPlainTextEdit):
         cursor.endEditBlock()
 
     # What is drawn
-
-    def paint_gutter(self, event: QPaintEvent) -> None:
-        """Numbers and the worst mark of each visible line."""
-        theme = self.theme
-        painter = QPainter(self.gutter)
-        painter.fillRect(event.rect(), theme.colour(Token.SURFACE))
-        painter.setFont(self.font())
-        current = self.textCursor().blockNumber()
-        block = self.firstVisibleBlock()
-        top = round(self.blockBoundingGeometry(block).translated(self.contentOffset()).top())
-        width = self.gutter.width() - theme.px(10)
-        while block.isValid() and top <= event.rect().bottom():
-            height = round(self.blockBoundingRect(block).height())
-            if block.isVisible() and top + height >= event.rect().top():
-                number = block.blockNumber()
-                painter.setPen(theme.colour(Token.TEXT if number == current else Token.SECONDARY))
-                painter.drawText(QRect(0, top, width, height), Qt.AlignmentFlag.AlignRight, str(number + 1))
-                severity = self._by_line.get(number + 1)
-                if severity is not None:
-                    side = min(theme.px(14), height)
-                    picture = theme.pixmap(ICON_OF[severity], 14, INK_OF[severity])
-                    painter.drawPixmap(theme.px(4), top + (height - side) // 2, picture)
-            block = block.next()
-            top += height
 
     def gutter_width(self) -> int:
         """Room for a mark and the highest number."""
@@ -355,43 +351,8 @@ class TextEdit(QPlainTextEdit):
         self._draw()
 
 
-class _Gutter(QWidget):
-    """Left of the text; a click on a mark goes to it."""
-
-    def __init__(self, edit: TextEdit) -> None:
-        super().__init__(edit)
-        self._edit = edit
-        self.setAccessibleName(tr("Line numbers"))
-
-    def sizeHint(self) -> QSize:
-        return QSize(self._edit.gutter_width(), 0)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        self._edit.paint_gutter(event)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        cursor = self._edit.cursorForPosition(QPoint(0, round(event.position().y())))
-        line = cursor.blockNumber() + 1
-        mark = next((mark for mark in self._edit.marks if mark.line == line), None)
-        self._edit.go_to(line, mark.column if mark is not None else 1)
-        self._edit.setFocus(Qt.FocusReason.MouseFocusReason)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            line = self._edit.cursorForPosition(QPoint(0, event.pos().y())).blockNumber() + 1
-            found = [told(mark) for mark in self._edit.marks if mark.line == line]
-            QToolTip.showText(event.globalPos(), "\n".join(found[:5]), self)
-            return True
-        return super().event(event)
-
-
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
 _COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
-
-
-def told(mark: Mark) -> str:
-    """A finding in words, plain text."""
-    return visible(f"{mark.message}. {mark.remedy}" if mark.remedy else mark.message)
 
 
 def _units(text: str, offset: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -39,6 +39,7 @@ class EditorWindow(QWidget):
         self.resize(min(theme.px(1120), room.width()), min(theme.px(720), room.height()))
         self.focus_ring = FocusRing(theme, self)
         self.page.title_changed.connect(self._titled)
+        self.page.edit.files_dropped.connect(self._open_dropped)
         self._titled(title_of(file.path), False)
         for keys, act in ((QKeySequence.StandardKey.Close, self.close), (QKeySequence.StandardKey.Open, self._ask)):
             QShortcut(QKeySequence(keys), self).activated.connect(act)
@@ -74,7 +75,10 @@ class EditorWindow(QWidget):
 
     def dropEvent(self, event: QDropEvent) -> None:
         event.acceptProposedAction()
-        for path in references_of(event.mimeData())[:8]:
+        self._open_dropped(event.mimeData())
+
+    def _open_dropped(self, data: QMimeData) -> None:
+        for path in references_of(data)[:8]:
             self.open_wanted.emit(path)
 
     def _leave(self) -> None:

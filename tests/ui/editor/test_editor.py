@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QTextCursor
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.services.linting import LONGEST_LINE
@@ -287,6 +287,32 @@ def test_file_that_is_dropped_is_opened_and_one_that_cannot_be_is_told(run: Run,
         page.edit.go_to(3, 20)
         QTest.keyClick(page.edit, Qt.Key.Key_Return)
         assert page.edit.text().split("\n")[3] == "#   "
+
+    run(work())
+
+
+def test_file_that_is_dropped_on_the_text_is_opened_and_text_is_inserted(
+    run: Run, editors: Editors, file: Path
+) -> None:
+    async def work() -> None:
+        window = await opened(editors, file)
+        other = file.with_name("other.yaml")
+        other.write_text(TEXT)
+        view = window.page.edit.viewport()
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(other))])
+        keys, buttons = Qt.KeyboardModifier.NoModifier, Qt.MouseButton.LeftButton
+        enter = QDragEnterEvent(QPoint(20, 8), Qt.DropAction.CopyAction, data, buttons, keys)
+        QApplication.sendEvent(view, enter)
+        assert enter.isAccepted()
+        QApplication.sendEvent(view, QDropEvent(QPointF(20, 8), Qt.DropAction.CopyAction, data, buttons, keys))
+        await until(lambda: len(editors.windows) == 2)
+        assert window.page.edit.text() == TEXT
+        words = QMimeData()
+        words.setText("# dropped ")
+        QApplication.sendEvent(view, QDragEnterEvent(QPoint(1, 8), Qt.DropAction.CopyAction, words, buttons, keys))
+        QApplication.sendEvent(view, QDropEvent(QPointF(1, 8), Qt.DropAction.CopyAction, words, buttons, keys))
+        assert "# dropped " in window.page.edit.text()
 
     run(work())
 
