@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import compress, repeat
+from operator import contains
 
 from kitstudio.services.catalog import CardKind, KitCard
 from kitstudio.services.catalog_search import Folded, fold, score_of
@@ -16,6 +17,8 @@ from kitstudio.ui.catalog.facets import WORKS, by_section, facet_keys, source_ke
 
 AT_ONCE = 250
 """Cards whose words and facets are worked out in one go: well under one frame."""
+MEMORY = 24
+"""Questions whose answers are kept until a card changes."""
 _ONE = ord("1")
 _FLAGS = bytes.maketrans(b"01", b"\x00\x01")
 
@@ -57,7 +60,8 @@ class Listing:
         self._alive = 0
         self._reasons: Mapping[str, str] | None = None
         self._words: list[str] = []
-        self._found: list[int] | None = None
+        self._answers: dict[tuple[str, ...], tuple[list[int], list[int]]] = {}
+        """Slots found for the last words asked for, by name and best first."""
 
     @property
     def pending(self) -> bool:
@@ -92,7 +96,7 @@ class Listing:
             if self._alive >> slot & 1:
                 self._work_out(slot)
         if batch:
-            self._found = None
+            self._answers.clear()
         return bool(self._pending)
 
     def use_reasons(self, reasons: Mapping[str, str] | None) -> None:
@@ -113,7 +117,7 @@ class Listing:
         """Cards of ``source`` (all if empty) with every word of ``query`` and the chosen facets, best first."""
         scope = self._masks.get(source_key(source), 0) if source else self._alive
         slots = self._matching(query.casefold().split())
-        ranked = slots if by_name or not self._words else self._ranked(slots)
+        ranked = slots if by_name or not self._words else self._answers[tuple(self._words)][1]
         found = scope if not self._words else self._mask(slots) & scope
         fitting = found
         for section in by_section(chosen):
@@ -211,21 +215,28 @@ class Listing:
 
     def _sort(self) -> None:
         self._order = sorted(self._of.values(), key=self._names.__getitem__)
-        self._found = None
+        self._answers.clear()
 
     # finding
 
     def _matching(self, words: list[str]) -> list[int]:
-        """Slots that hold every word, by name; among those that held the words these begin with, if they are kept."""
-        if self._found is not None and words == self._words:
-            return self._found
-        narrower = self._found is not None and _extends(words, self._words)
-        slots = self._found if narrower and self._found is not None else self._order
-        alls = self._alls
-        for word in words:
-            slots = [slot for slot in slots if word in alls[slot]]
-        self._words, self._found = words, slots
-        return slots
+        """Slots that hold every word, by name; among those that held the words these begin with, where they are kept:
+        typing on narrows what was found, and taking a letter back finds it again."""
+        self._words = words
+        if not words:
+            return self._order
+        key = tuple(words)
+        found = self._answers.get(key)
+        if found is None:
+            shorter = [slots for known, (slots, _) in self._answers.items() if _extends(words, known)]
+            slots = min(shorter, key=len, default=self._order)
+            for word in words:
+                slots = _holding(word, slots, self._alls)
+            found = (slots, self._ranked(slots))
+            if len(self._answers) >= MEMORY:
+                del self._answers[next(iter(self._answers))]
+            self._answers[key] = found
+        return found[0]
 
     def _ranked(self, slots: list[int]) -> list[int]:
         """Best first, by name among equals, as ``services.catalog_search`` scores."""
@@ -243,11 +254,11 @@ class Listing:
         """The order of ``score_of`` for one word, in few passes: it is what is typed while the list is longest."""
         heads, publishers = self._heads, self._publishers
         start = f"\n{word}"
-        named = [slot for slot in slots if word in heads[slot]]
-        begins = [slot for slot in named if start in heads[slot]]
-        exact = [slot for slot in begins if f"{start}\n" in heads[slot]]
+        named = _holding(word, slots, heads)
+        begins = _holding(start, named, heads)
+        exact = _holding(f"{start}\n", begins, heads)
         rest = _without(slots, named)
-        published = [slot for slot in rest if word in publishers[slot]]
+        published = _holding(word, rest, publishers)
         tiers = (exact, _without(begins, exact), _without(named, begins), published, _without(rest, published))
         return [slot for tier in tiers for slot in tier]
 
@@ -275,7 +286,12 @@ def _name(card: KitCard) -> tuple[str, str]:
     return (card.display_name or card.repository).casefold(), card.repository
 
 
-def _extends(words: list[str], before: list[str]) -> bool:
+def _holding(word: str, slots: list[int], texts: list[str]) -> list[int]:
+    """The slots whose text holds ``word``."""
+    return list(compress(slots, map(contains, map(texts.__getitem__, slots), repeat(word))))
+
+
+def _extends(words: Sequence[str], before: Sequence[str]) -> bool:
     """Whether what holds ``words`` holds ``before``, too: the same words, longer or more of them."""
     return len(words) >= len(before) and all(old in new for old, new in zip(before, words, strict=False))
 
