@@ -212,7 +212,10 @@ class Approvals:
             if request.reduced is None:
                 raise ApprovalError("Nothing this asks for is optional.", where=request.name)
             plan = request.reduced
-        left = [f for f in request.critical if f.key not in accepted and not (without_optional and _optional(f))]
+        # The rules of now, not of when the request was made: a tick demanded meanwhile is still missing.
+        findings = judged(self._policy(), request.review, request.plan).review.findings
+        critical = [finding for finding in findings if finding.weight is Weight.CRITICAL]
+        left = [f for f in critical if f.key not in accepted and not (without_optional and _optional(f))]
         if left:
             raise GateRefused(
                 f"{len(left)} critical finding{'s need' if len(left) > 1 else ' needs'} an answer of "
@@ -304,7 +307,6 @@ class Approvals:
     async def _grant(self, request: Request, plan: Plan, lock: Lock, answer: str) -> ApprovedLock:
         """Record, then put the lock in force. What is in force already is no new decision, and stays as it is."""
         policy = self._policy()
-        # The rules of now, not of when the request was made: a rule made while a dialog was open counts.
         verdict = judged(policy, request.review, plan)
         self._refuse(request.name, tuple(dict.fromkeys((*request.refused, *verdict.refused))))
         granted = request.granted

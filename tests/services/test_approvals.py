@@ -435,3 +435,54 @@ async def test_who_listens_hears_of_every_decision(studio: Studio, approvals: Ap
     await approvals.hold(await request_for(studio, BASE))
     await approvals.approve(await request_for(studio, BASE), frozenset())
     assert len(heard) == 2
+
+
+async def test_what_waits_with_a_secret_keeps_none_and_says_that_it_is_needed(studio: Studio) -> None:
+    plan = await plan_of(studio, BASE, ASKING, secret="hunter2")
+    await studio.approvals.hold(await studio.approvals.request("team", plan))
+    kept = [path for path in studio.home.data.rglob("*") if path.is_file()]
+    assert all(b"hunter2" not in path.read_bytes() for path in kept)
+    again = await Studio.open(studio.options, FakeBackend())
+    await again.approvals.load()
+    assert again.approvals.waiting() == ()
+    (unready,) = again.approvals.unready()
+    assert unready.name == "team" and "api_token" in unready.why
+    await again.close()
+
+
+async def test_a_dismissed_request_waits_over_restarts_until_it_is_answered(studio: Studio) -> None:
+    request = await request_for(studio, BASE, TOOL)
+    await studio.approvals.hold(request)
+    for _ in range(2):
+        again = await Studio.open(studio.options, FakeBackend())
+        await again.approvals.load()
+        (back,) = again.approvals.waiting()
+        assert (back.id, back.review) == (request.id, request.review)
+        assert not await again.approvals.history() and await again.approvals.lock("team") is None
+        await again.close()
+    await studio.approvals.keep(request)
+    again = await Studio.open(studio.options, FakeBackend())
+    await again.approvals.load()
+    assert again.approvals.waiting() == ()
+    await again.close()
+
+
+async def test_a_tick_rule_made_while_the_dialog_is_open_is_still_missing(studio: Studio, approvals: Approvals) -> None:
+    request = await request_for(studio, BASE, TOOL)
+    studio.settings.set("policy.tick", ["category=network"])
+    with pytest.raises(ApprovalError, match="answer of"):
+        await approvals.approve(request, frozenset())
+    assert not await approvals.history()
+
+
+async def test_a_withheld_type_is_left_out_where_optional_and_named_where_required(studio: Studio) -> None:
+    studio.settings.set("policy.host", ["type=com.docker.sandbox/volume@1"])
+    request = await request_for(studio, BASE, KEEPER)
+    assert not request.review.findings and "volume@1" in request.rules[0].sentence
+    studio.settings.set("policy.host", ["type=com.docker.sandbox/network-policy@1"])
+    composer = studio.new_composer()
+    for reference in (BASE, TOOL):
+        composer.add(reference)
+    plan = (await composer.settled()).plan
+    with pytest.raises(ApprovalError, match=r"host policy “type=com\.docker\.sandbox/network-policy@1”"):
+        await studio.approvals.request("team", plan)
