@@ -19,15 +19,16 @@ from kitstudio.runtime.backend import LaunchOptions
 from kitstudio.services.app import Studio
 from kitstudio.services.composition import Composition
 from kitstudio.services.handing_on import ExportForm
-from kitstudio.services.set_documents import Draft
 from kitstudio.ui.composer.columns import InputsColumn, PermissionsColumn, StackColumn
 from kitstudio.ui.composer.drop import DropTarget
 from kitstudio.ui.composer.edits import Edits
 from kitstudio.ui.composer.exporting import Exporting
-from kitstudio.ui.composer.files import SetFiles, recovered_words
+from kitstudio.ui.composer.file_handle import FileHandle
+from kitstudio.ui.composer.files import SetFiles
 from kitstudio.ui.composer.graph.pane import GraphPane
 from kitstudio.ui.composer.launching import Launching
 from kitstudio.ui.composer.menus import KitActions, kit_menu, version_menu
+from kitstudio.ui.composer.notices import Notices
 from kitstudio.ui.composer.publishing import PublishFlow
 from kitstudio.ui.composer.toolbar import Toolbar
 from kitstudio.ui.drag import references_of, set_text_of
@@ -36,9 +37,9 @@ from kitstudio.ui.navigator import Navigator, PageName
 from kitstudio.ui.page import Page
 from kitstudio.ui.sign_in.dialog import SignInDialog
 from kitstudio.ui.tasks import Tasks
-from kitstudio.ui.theme import Theme, Tone
+from kitstudio.ui.theme import Theme
 from kitstudio.ui.widgets.basic import line
-from kitstudio.ui.widgets.composite import Banner, StateView
+from kitstudio.ui.widgets.composite import StateView
 from kitstudio.ui.widgets.text import tr, visible
 
 
@@ -48,10 +49,8 @@ class ComposerPage(Page):
     def __init__(self, studio: Studio, theme: Theme, navigator: Navigator, parent: QWidget | None = None) -> None:
         super().__init__(studio, theme, navigator, parent)
         self._last_path = ""
-        self._outside_text = ""
-        self._draft: Draft | None = None
         self._typing_input = False
-        self._tasks = Tasks(self, self.tell_failure)
+        self._tasks = Tasks(self, lambda error: self.notices.tell_failure(error))
         self.edits = Edits(studio.composer, self)
         self.steps = self.undo_stack = self.edits.stack
         self.files = SetFiles(studio, theme, self.edits, self._tasks, self)
@@ -61,10 +60,10 @@ class ComposerPage(Page):
         self.bar = Toolbar(theme)
         self.reference = self.bar.reference
         self.launch_button, self.export_button = self.bar.launch, self.bar.export
-        self.banner = Banner(theme, Tone.CRITICAL)
-        self.note = Banner(theme, Tone.INFO)
-        self.outside = Banner(theme, Tone.NOTICE)
+        self.notices = Notices(theme)
+        self.banner, self.note, self.outside = self.notices.banner, self.notices.note, self.notices.outside
         self.stack = StackColumn(theme)
+        self.stack.header.add(FileHandle(theme, lambda: studio.composer.value))
         self.inputs = InputsColumn(theme)
         self.permissions = PermissionsColumn(theme)
         self.graph = GraphPane(theme)
@@ -90,7 +89,7 @@ class ComposerPage(Page):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        for part in (self.bar, line(), self.banner, self.outside, self.note):
+        for part in (self.bar, line(), self.notices):
             layout.addWidget(part)
         layout.addWidget(self._views, 1)
         self.drops = DropTarget(theme, self, self.stack, self.edits, studio, self._add_file)
@@ -124,7 +123,7 @@ class ComposerPage(Page):
         try:
             await self.files.begin(self._last_path)
         except KitStudioError as error:
-            self.tell_failure(error)
+            self.notices.tell_failure(error)
 
     async def ended(self) -> None:
         """End the page's work; the draft stays for the next start."""
@@ -137,15 +136,6 @@ class ComposerPage(Page):
         self._show(self.studio.composer.value)
         if name == "graph":
             self.graph.view.setFocus(Qt.FocusReason.OtherFocusReason)
-
-    def tell_failure(self, error: KitStudioError) -> None:
-        """What went wrong, below the tool bar."""
-        words = " ".join(part for part in (error.where, error.remedy) if part)
-        self.banner.tell("critical", visible(error.what), words, _dismiss())
-
-    def tell(self, icon: str, lead: str, words: str) -> None:
-        """What is worth saying, below the tool bar."""
-        self.note.tell(icon, lead, words, _dismiss())
 
     # Edits
 
@@ -237,19 +227,15 @@ class ComposerPage(Page):
         self._file_menu = QMenu(self.bar.open)
         self._file_menu.setObjectName("fileMenu")
         self._file_menu.aboutToShow.connect(lambda: self.files.fill_menu(self._file_menu))
+        self._file_menu.aboutToShow.connect(self._offer_editor)
         self.bar.open.setMenu(self._file_menu)
         self.exporting.fill_menu(self.bar.export)
-        for banner in (self.banner, self.note):
-            banner.acted.connect(lambda _key, banner=banner: banner.hide())
-        self.outside.acted.connect(self._outside_acted)
-        self.edits.starts.connect(self.banner.hide)
-        self.edits.starts.connect(self.note.hide)
-        self.edits.failed.connect(self.tell_failure)
+        self.notices.serve(self.files)
+        self.edits.starts.connect(self.notices.quiet)
+        self.edits.failed.connect(self.notices.tell_failure)
         self.edits.replaced.connect(lambda: self._tasks.start(self.launching.propose(self.steps), "propose"))
         for source in (self.files, self.launching, self.exporting):
-            source.told.connect(self.tell)
-        self.files.changed_outside.connect(self._changed_outside)
-        self.files.recovered.connect(self._recovered)
+            source.told.connect(self.notices.tell)
         view = self.stack.view
         view.menu_wanted.connect(self._popup_kit_menu)
         view.remove_wanted.connect(lambda kits: self.edits.remove(*kits))
@@ -330,6 +316,12 @@ class ComposerPage(Page):
             return
         self.edits.add(str(path))
 
+    def _offer_editor(self) -> None:
+        self._file_menu.addSeparator()
+        action = self._file_menu.addAction(tr("Edit a Kit’s descriptor…"))
+        action.setObjectName("file-edit-kit")
+        action.triggered.connect(lambda _=False: self.navigator.edit_kit.emit(""))
+
     def _popup_kit_menu(self, references: Sequence[str], place: QPoint) -> None:
         menu = self.kit_menu(references, place)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -350,35 +342,6 @@ class ComposerPage(Page):
     def _copy(self, references: Sequence[str]) -> None:
         QGuiApplication.clipboard().setText(self.studio.composer.copied(*references))
 
-    def _changed_outside(self, text: str) -> None:
-        self._outside_text = text
-        value = self.studio.composer.value
-        words = (
-            tr("Your unsaved changes are still here.") if value.dirty else tr("What is shown is what it held before.")
-        )
-        self.outside.tell(
-            "notice",
-            tr("Another program changed {name}.").format(name=visible(f"{value.name}.yaml")),
-            words,
-            ("reload", tr("Reload"), "refresh"),
-            ("mine", tr("Keep mine"), "save"),
-        )
-
-    def _recovered(self, draft: Draft) -> None:
-        self._draft = draft
-        lead = tr("Unsaved work was recovered.")
-        actions = (("keep", tr("Keep"), "check"), ("discard", tr("Discard"), "trash"))
-        self.outside.tell("notice", lead, recovered_words(draft), *actions)
-
-    def _outside_acted(self, key: str) -> None:
-        self.outside.hide()
-        if key == "reload":
-            self.files.reload(self._outside_text)
-        elif key == "mine":
-            self.files.keep_mine(self._outside_text)
-        elif key == "discard" and self._draft is not None:
-            self.files.discard(self._draft)
-
     def _retry_all(self, place: str) -> None:
         """After a sign-in: everything that wanted one at that registry is tried again."""
         host = place.partition("/")[0]
@@ -397,10 +360,6 @@ class ComposerPage(Page):
 def _pinned(composition: Composition) -> frozenset[str]:
     kits = composition.descriptor.kits if composition.descriptor else ()
     return frozenset(kit.ref for kit in kits if kit.digest)
-
-
-def _dismiss() -> tuple[str, str, str]:
-    return ("dismiss", tr("Close"), "close")
 
 
 def _scrolled(content: QWidget) -> QScrollArea:

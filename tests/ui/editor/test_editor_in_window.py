@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QListView, QPushButton
+from PySide6.QtWidgets import QListView, QMenu, QPushButton
 
 from kitstudio.services.app import Options, Studio
+from kitstudio.ui.composer.page import ComposerPage
 from kitstudio.ui.main_window import MainWindow
 from kitstudio.ui.navigator import PageName
 from kitstudio.ui.page import Page
@@ -54,6 +56,32 @@ def test_command_opens_the_editor_and_the_window_waits_for_unsaved_changes(
         assert dialog is not None
         QTest.mouseClick(dialog.findChild(QPushButton, "confirmGo"), Qt.MouseButton.LeftButton)
         assert closed == [True] and not window.editors.windows
+        await studio.composer.close()
+        window.deleteLater()
+
+    run(work())
+
+
+def test_composers_file_menu_and_the_search_ask_for_a_file_to_edit(
+    run: Run, theme: Theme, backend: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit = tmp_path / "kit.yaml"
+    kit.write_text('schemaVersion: "3"\nkind: mixin\n')
+    monkeypatch.setattr("kitstudio.ui.editor.editors.ask_for_file", lambda *_: str(kit))
+
+    async def work() -> None:
+        studio = await Studio.open(Options(home=tmp_path / "home"), backend)  # type: ignore[arg-type]
+        factories = dict.fromkeys(PageName, Page) | {PageName.COMPOSER: ComposerPage}
+        window = MainWindow(studio, theme, factories)
+        window.show()
+        window.go(PageName.COMPOSER)
+        menu = window.pages[PageName.COMPOSER].findChild(QMenu, "fileMenu")
+        menu.aboutToShow.emit()
+        next(action for action in menu.actions() if action.objectName() == "file-edit-kit").trigger()
+        while not window.editors.windows:  # noqa: ASYNC110 - brought about by a thread and Qt
+            await asyncio.sleep(0.01)
+        assert window.editors.windows[0].page.file.path == kit
+        window.close()
         await studio.composer.close()
         window.deleteLater()
 
