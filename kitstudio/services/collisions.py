@@ -25,6 +25,8 @@ from kitstudio.runtime.layer_tar import read_entries
 from kitstudio.runtime.layer_tree import Below, build_tree
 
 SHOWN: Final = 5
+LISTED: Final = 200
+"""Paths named in the details."""
 _KEPT: Final = 64
 _STAGED: Final = STAGED.removeprefix("/") + "/"
 _NOTHING: Final = Below(lambda path: None, lambda: ())
@@ -81,7 +83,8 @@ def _problem(pair: tuple[str, str], paths: Sequence[str]) -> Problem:
     names = words.kit_names(pair)
     message = f"{names[pair[0]]} and {names[pair[1]]} ship the same files: {shown}{more}."
     remedies = tuple(Remedy(RemedyKind.REMOVE, f"Remove {names[kit]}", kit=kit) for kit in pair)
-    return Problem(ProblemKind.FILE_COLLISION, pair, paths[0], message, "\n".join(map(words.exact, paths)), remedies)
+    told = "\n".join(map(words.exact, paths[:LISTED]))
+    return Problem(ProblemKind.FILE_COLLISION, pair, paths[0], message, told, remedies)
 
 
 def _shipped(kit: Shipped, stop: Stop) -> dict[str, tuple[str, str]]:

@@ -30,7 +30,7 @@ LARGEST_FETCHED = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Listed:
     """A listed Kit where it lies, pinned. ``platforms``: what it is published for."""
 
     reference: str
@@ -48,7 +48,7 @@ class Source:
 class Built:
     """One listed Kit for one platform."""
 
-    kit: Source
+    kit: Listed
     artifact: Artifact
     config: bytes = field(repr=False)
     staged: StagedSources
@@ -90,15 +90,15 @@ class Built:
             raise RegistryError(f"{words.exact(path)} is no UTF-8 text.", where=self.kit.reference) from error
 
 
-async def find(places: Places, reference: str, digest: str, descriptor: Descriptor) -> Source:
+async def find(places: Places, reference: str, digest: str, descriptor: Descriptor) -> Listed:
     """Where a listed Kit lies, and for which platforms."""
     pinned = parse(reference).with_digest(digest)
     place = places.of(pinned)
     artifact = await place.source.artifact(pinned)
-    return Source(reference, place, pinned, descriptor, artifact.platforms)
+    return Listed(reference, place, pinned, descriptor, artifact.platforms)
 
 
-def common_platforms(kits: Sequence[Source]) -> tuple[Platform, ...]:
+def common_platforms(kits: Sequence[Listed]) -> tuple[Platform, ...]:
     """The platforms all Kits have, as the workload (else the first Kit) spells and orders them."""
     first = next((kit for kit in kits if kit.is_workload), kits[0] if kits else None)
     if first is None:
@@ -110,7 +110,7 @@ def common_platforms(kits: Sequence[Source]) -> tuple[Platform, ...]:
     )
 
 
-def missing_platforms(kits: Sequence[Source], wanted: Sequence[Platform]) -> tuple[Problem, ...]:
+def missing_platforms(kits: Sequence[Listed], wanted: Sequence[Platform]) -> tuple[Problem, ...]:
     """What is wanted, or needed to have anything in common, and some Kits do not have."""
     found = []
     for platform in wanted:
@@ -126,7 +126,7 @@ def missing_platforms(kits: Sequence[Source], wanted: Sequence[Platform]) -> tup
     return tuple(found)
 
 
-async def build(kit: Source, platform: Platform) -> Built:
+async def build(kit: Listed, platform: Platform) -> Built:
     """One Kit's image for a platform: manifest, config, and the small layer with its sources."""
     source = kit.place.source
     artifact = await source.artifact(kit.pinned, platform)
@@ -206,7 +206,7 @@ def _says(data: bytes, descriptor: Descriptor) -> bool:
         return False
 
 
-def _offered(kits: Sequence[Source]) -> str:
+def _offered(kits: Sequence[Listed]) -> str:
     return "\n".join(
         f"{words.kit_name(kit.reference)}: {', '.join(str(p) for p in kit.platforms) or 'none stated'}" for kit in kits
     )

@@ -175,14 +175,14 @@ class _Making:
         parcel = _parcel(images, kit_annotations(made.descriptor, BUILT_BY), origins)
         return Made(made, (), tuple(warnings), platforms, tuple(rows), parcel)
 
-    async def _sources(self) -> list[kits.Source]:
-        async def one(member: Member) -> kits.Source:
+    async def _sources(self) -> list[kits.Listed]:
+        async def one(member: Member) -> kits.Listed:
             assert member.descriptor is not None
             return await kits.find(self.places, member.reference, member.digest, member.descriptor)
 
         return list(await asyncio.gather(*(one(member) for member in self.plan.members)))
 
-    async def _built(self, sources: Sequence[kits.Source], platform: Platform) -> list[kits.Built]:
+    async def _built(self, sources: Sequence[kits.Listed], platform: Platform) -> list[kits.Built]:
         return list(await asyncio.gather(*(kits.build(source, platform) for source in sources)))
 
     async def _collisions(self, ordered: Sequence[kits.Built]) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
@@ -252,7 +252,7 @@ class _Making:
             created=created.replace("+00:00", "Z"),
         )
 
-    def _remarks(self, sources: Sequence[kits.Source]) -> list[str]:
+    def _remarks(self, sources: Sequence[kits.Listed]) -> list[str]:
         found = []
         demo = [words.kit_name(s.reference) for s in sources if s.pinned.registry == DEMO]
         if demo:
