@@ -7,10 +7,9 @@ Every change yields a new immutable ``Composition`` and publishes it. Undo is go
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from kitstudio.models import set_file
 from kitstudio.models.args import looks_secret
@@ -18,11 +17,11 @@ from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Descriptor, ListedKit
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.plan import Member, Plan, Problem, ProblemKind, Remedy, RemedyKind
-from kitstudio.registry.reference import Reference
 from kitstudio.services import set_edits
 from kitstudio.services.composition import (
     EMPTY_SET,
     Composition,
+    Ground,
     SetState,
     build_inputs,
     build_problems,
@@ -42,25 +41,6 @@ from kitstudio.services.shared_files import Comparison
 from kitstudio.services.topic import Topic
 
 __all__ = ["Composer", "Composition", "Ground", "SetState"]
-
-
-class Ground(Protocol):
-    """What the composer stands on: where Kits come from and how a set is judged."""
-
-    def exact(self, text: str) -> Reference | None:
-        """The reference a spelling means, None where the source must be asked (folder, layout, no version)."""
-
-    async def adopt(self, text: str) -> tuple[Reference, str]:
-        """Ask: import what is local, find the newest version; the reference to write, and its digest if pinned."""
-
-    async def member(self, reference: str, digest: str) -> Member:
-        """Fetch one Kit; failures are in the member."""
-
-    async def clashes(self, members: Sequence[Member]) -> tuple[Problem, ...]:
-        """Files that two of these Kits ship, from layers that are here already."""
-
-    def judge(self, descriptor: Descriptor, members: tuple[Member, ...], state: SetState) -> Plan:
-        """Everything that follows from the set and what is known of its members."""
 
 
 class Composer:

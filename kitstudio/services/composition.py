@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from kitstudio.models import set_file, words
 from kitstudio.models.args import check_value, looks_secret, resolve_args
@@ -12,8 +13,8 @@ from kitstudio.models.descriptor import Descriptor, Kind
 from kitstudio.models.document import Document
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.expansion import expand_build
-from kitstudio.models.plan import Input, Plan, Problem, ProblemKind, Remedy, RemedyKind
-from kitstudio.registry.reference import LOCAL
+from kitstudio.models.plan import Input, Member, Plan, Problem, ProblemKind, Remedy, RemedyKind
+from kitstudio.registry.reference import LOCAL, Reference
 
 EMPTY_SET = set_file.render(Descriptor("3", kind=Kind.SET))
 """A new set, as it is written before anything is in it."""
@@ -47,6 +48,25 @@ class Composition:
     descriptor: Descriptor | None = None
     text_error: str = ""
     plan: Plan = field(default_factory=Plan, repr=False)
+
+
+class Ground(Protocol):
+    """What the composer stands on: where Kits come from and how a set is judged."""
+
+    def exact(self, text: str) -> Reference | None:
+        """The reference a spelling means, None where the source must be asked (folder, layout, no version)."""
+
+    async def adopt(self, text: str) -> tuple[Reference, str]:
+        """Ask: import what is local, find the newest version; the reference to write, and its digest if pinned."""
+
+    async def member(self, reference: str, digest: str) -> Member:
+        """Fetch one Kit; failures are in the member."""
+
+    async def clashes(self, members: Sequence[Member]) -> tuple[Problem, ...]:
+        """Files that two of these Kits ship, from layers that are here already."""
+
+    def judge(self, descriptor: Descriptor, members: tuple[Member, ...], state: SetState) -> Plan:
+        """Everything that follows from the set and what is known of its members."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -25,10 +25,10 @@ _FILTER = "*.yaml *.yml"
 
 
 class SetFiles(QObject):
-    """One document. ``told`` for what went well; ``changed_outside(text)`` when the file holds something else."""
+    """One document. ``told``: what went well; ``changed_outside(text, name, dirty)``: its file holds something else."""
 
     told = Signal(str, str, str)
-    changed_outside = Signal(str)
+    changed_outside = Signal(str, str, bool)
     recovered = Signal(object)
 
     def __init__(self, studio: Studio, theme: Theme, edits: Edits, tasks: Tasks, owner: QWidget) -> None:
@@ -171,7 +171,7 @@ class SetFiles(QObject):
             text = await self._composer.disk_text()
             if text is None:
                 raise
-            self.changed_outside.emit(text)
+            self._tell_outside(text)
             return
         self._edits.history.saved()
         assert value.path is not None
@@ -189,7 +189,7 @@ class SetFiles(QObject):
             ) from error
         self.follow(self._composer.value)
         if text is not None:
-            self.changed_outside.emit(text)
+            self._tell_outside(text)
 
     async def _keep(self) -> None:
         value = self._composer.value
@@ -199,6 +199,11 @@ class SetFiles(QObject):
             await self.documents.drop_draft()
         if value.path is not None:
             await self._remember(value.path, value.state)
+
+    def _tell_outside(self, text: str) -> None:
+        value = self._composer.value
+        name = value.path.name if value.path is not None else value.name
+        self.changed_outside.emit(text, name, value.dirty)
 
     def _new(self) -> None:
         self._composer.new()

@@ -175,6 +175,7 @@ class Banner(Painted):
         super().__init__(theme, parent)
         self._tone = tone
         self._key = ""
+        self._second_key = ""
         self._icon = Icon(theme, "notice", 20, Token(str(tone)))
         self._lead = text_label("", Type.NAME, str(tone))
         self._words = text_label("", Type.BODY, wrap=True)
@@ -183,7 +184,6 @@ class Banner(Painted):
         self._action.clicked.connect(lambda: self.acted.emit(self._key))
         self._second = button(theme, "", small=True, name="banner-second")
         self._second.clicked.connect(lambda: self.acted.emit(self._second_key))
-        self._second_key = ""
         parts = (self._icon, self._lead, self._words, self._action, self._second)
         self.setLayout(row(*parts, spacing=10, margins=(16, 9, 16, 9)))
         self.hide()

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu, QPushButton
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 
+from kitstudio.ui.composer.file_handle import FileHandle
 from kitstudio.ui.composer.files import DRAFT_REST_MS
 from kitstudio.ui.theme import Theme
 from tests.ui.composer.stage import HELLO, Alone, Run, needs_demo, page_on, until
@@ -227,5 +228,25 @@ def test_recent_sets_are_in_the_menu_and_open(run: Run, theme: Theme, tmp_path: 
             await until(lambda: stage.names() == ["hello"])
             actions["file-forget"].trigger()
             await until(lambda: not stage.page.files._recent)
+
+    run(work())
+
+
+@needs_demo
+def test_the_set_is_dragged_out_as_its_file_or_as_text(run: Run, theme: Theme, tmp_path: Path) -> None:
+    async def work() -> None:
+        file = _set(tmp_path)
+        async with page_on(tmp_path / "home", theme) as stage:
+            await _open(stage, file)
+            handle = stage.page.findChild(FileHandle)
+            assert handle is not None
+            assert [url.toLocalFile() for url in handle.data().urls()] == [str(file)]
+            assert handle.data().text() == TEXT
+            await stage.add("demo.invalid/git-aliases:1.2.0")
+            assert not handle.data().hasUrls() and "git-aliases" in handle.data().text()
+            QTest.keyClick(handle, Qt.Key.Key_Space)
+            (menu,) = handle.findChildren(QMenu, "fileHandleMenu")
+            {action.objectName(): action for action in menu.actions()}["copy-path"].trigger()
+            assert QApplication.clipboard().text() == str(file)
 
     run(work())
