@@ -366,3 +366,29 @@ async def test_a_token_got_for_a_look_is_good_for_the_writes_beside_it(
     await source.push_blob(parse(f"{token_registry.host}/acme/team"), Layer(digest_of(b"one"), 3, LAYER_GZIP), blob)
     assert service.issued == 1, "the look before the upload asks for all the upload needs"
     assert "push" in tokens.requests[0].path
+
+
+async def test_a_sign_in_that_runs_out_during_an_upload_is_renewed_and_counted_once(
+    double: Double, store: BlobStore, tmp_path: Path
+) -> None:
+    registry, expired = Registry(), [True]
+
+    def answer(request: Request) -> Answer:
+        challenge = {"WWW-Authenticate": 'Basic realm="r"'}
+        if "Authorization" not in request.headers:
+            return Answer(401, headers=challenge)
+        if request.method == "PUT" and "/uploads/" in request.path and expired:
+            expired.clear()
+            return Answer(401, headers=challenge)
+        return registry(request)
+
+    double.answer = answer
+    blob, told = tmp_path / "blob", []
+    blob.write_bytes(b"x" * 3_000_000)
+    digest = digest_of(blob.read_bytes())
+    source = RegistrySource(double.host, store, credentials=Known())
+    layer_blob = Layer(digest, 3_000_000, LAYER_GZIP)
+    await source.push_blob(parse(f"{double.host}/acme/team"), layer_blob, blob, told.append)
+    bodies = [r.body for r in double.requests if r.method == "PUT"]
+    assert [len(body) for body in bodies] == [3_000_000] * 2 and sum(told) == 3_000_000
+    assert len(told) < 12, "told now and then, not for every piece"
