@@ -63,6 +63,9 @@ class IdleBackend:
     async def list(self) -> tuple[object, ...]:
         return ()
 
+    async def mounts(self) -> tuple[object, ...]:
+        return ()
+
     async def events(self) -> AsyncIterator[str]:
         await asyncio.Event().wait()
         yield ""
