@@ -100,6 +100,27 @@ class CacheLimits:
             return Freed()
         return await in_thread(self._keep, blobs, layers, frozenset(self._open_digests()))
 
+    async def clear(self, cache: str) -> Freed:
+        """Empty ``blobs`` or ``layers`` of everything that nothing on this machine needs."""
+        opened = frozenset(self._open_digests())
+        return await in_thread(self._clear, cache, opened)
+
+    async def in_use(self) -> int:
+        """Bytes of downloaded content that stay when the cache is cleared."""
+        opened = frozenset(self._open_digests())
+
+        def measured(stop: Stop) -> int:
+            return eviction.usage(BlobStore(self._home.blobs), opened | _named(_records(self._home), stop)).needed
+
+        return await in_thread(measured)
+
+    def _clear(self, stop: Stop, cache: str, opened: frozenset[str]) -> Freed:
+        store = BlobStore(self._home.blobs)
+        pinned = opened | _named(_records(self._home), stop)
+        if cache == "blobs":
+            return Freed(blobs=eviction.trim(store, 0, pinned, stop=stop, now=self._now).freed)
+        return Freed(layers=self._trim_layers(stop, 0, pinned | eviction.needed(store, pinned)))
+
     def _keep(self, stop: Stop, blobs: int, layers: int, opened: frozenset[str]) -> Freed:
         store = BlobStore(self._home.blobs)
         pinned = opened | _named(_records(self._home), stop)

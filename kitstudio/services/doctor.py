@@ -124,13 +124,10 @@ async def _demo(studio: Studio) -> Check:
 
 
 async def _secret_store(studio: Studio) -> Check:
-    from kitstudio.registry.sign_in import store_choice
-
-    sign_ins = studio.places.sign_ins()
-    choice = await store_choice(sign_ins.stores)
-    warnings = " ".join(sign_ins.warnings)
+    choice = await studio.sign_in.choices()
+    warnings = " ".join(studio.places.sign_ins().warnings)
     if choice.recommended and not warnings:
-        return Check("secret store", Verdict.OK, "the system's keyring")
+        return Check("secret store", Verdict.OK, "the system's keyring" + ", locked now" * choice.locked)
     if choice.recommended:
         return Check("secret store", Verdict.WARN, warnings)
     return Check(

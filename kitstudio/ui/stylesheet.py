@@ -180,10 +180,13 @@ QCheckBox::indicator:indeterminate {{
 }}
 QCheckBox::indicator:disabled {{ border-color: {c["border"]}; background: {c["surface"]}; }}
 QRadioButton::indicator {{
-  width: {size}px; height: {size}px; border: 1px solid {c["borderStrong"]}; border-radius: {px(8)}px;
+  width: {size}px; height: {size}px; border: 1px solid {c["borderStrong"]}; border-radius: {size // 2 + 1}px;
   background: {c["raised"]};
 }}
-QRadioButton::indicator:checked {{ border: {px(5)}px solid {c["accentFill"]}; width: {px(6)}px; height: {px(6)}px; }}
+QRadioButton::indicator:checked {{
+  border: {size // 3}px solid {c["accentFill"]}; width: {size + 2 - size // 3 * 2}px;
+  height: {size + 2 - size // 3 * 2}px;
+}}
 """
 
 

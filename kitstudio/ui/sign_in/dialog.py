@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QLineEdit, QProgressBar, QScrollArea, QWidget
 
@@ -82,7 +82,7 @@ class SignInDialog(QDialog):
         self.cancel = button(theme, tr("Cancel"), name="sign-in-cancel")
         self.cancel.clicked.connect(self.reject)
         self._arrange()
-        self.resize(theme.px(560), theme.px(600))
+        self.resize(theme.px(560), theme.px(420))
         self.place.textChanged.connect(self._place_edited)
         (self.user if place else self.place).setFocus()
         self._edited()
@@ -117,6 +117,15 @@ class SignInDialog(QDialog):
             self.stores.show_choice(await self._sign_in.choices())
         finally:
             self._edited()
+            # Once the labels that came have their fonts and heights.
+            QTimer.singleShot(0, self, self._fit)
+
+    def _fit(self) -> None:
+        """As tall as what is said, as far as the screen allows."""
+        layout = self._body.layout()
+        assert layout is not None
+        wanted = layout.heightForWidth(self.width()) + self._foot.sizeHint().height() + self._theme.px(16)
+        self.resize(self.width(), min(max(wanted, self.height()), self.screen().availableSize().height() * 9 // 10))
 
     async def _look_for_docker(self) -> None:
         """Offer Docker's own sign-in by name, where there is one for this place."""
@@ -245,9 +254,11 @@ class SignInDialog(QDialog):
         area.setWidgetResizable(True)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(holder(body, "surface"))
+        self._body = holder(body, "raised")
+        area.setWidget(self._body)
         buttons = row(None, self.cancel, self.ok, margins=(px(24), px(12), px(24), px(20)))
-        self.setLayout(column(area, buttons, spacing=0))
+        self._foot = holder(buttons, "raised")
+        self.setLayout(column(area, self._foot, spacing=0))
         self.setTabOrder(self.secret, self._reveal)
 
 
