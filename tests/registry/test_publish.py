@@ -383,7 +383,8 @@ async def test_a_sign_in_that_runs_out_during_an_upload_is_renewed_and_counted_o
         return registry(request)
 
     double.answer = answer
-    blob, told = tmp_path / "blob", []
+    blob = tmp_path / "blob"
+    told: list[int] = []
     blob.write_bytes(b"x" * 3_000_000)
     digest = digest_of(blob.read_bytes())
     source = RegistrySource(double.host, store, credentials=Known())
