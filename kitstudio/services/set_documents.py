@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -119,10 +119,30 @@ class SetDocuments:
         async with self._order:
             await asyncio.to_thread(self._recent_file.unlink, missing_ok=True)
 
+    async def follow_draft(self, current: Callable[[], tuple[Composition, str]]) -> None:
+        """The draft becomes what there is to keep, if anything: asked once it is this call's turn, so that a save in
+        the meantime leaves no draft of what was before it."""
+        async with self._order:
+            composition, saved = current()
+            if composition.dirty:
+                await asyncio.to_thread(self._keep, composition, saved)
+            elif self._draft is not None:
+                await asyncio.to_thread(self._draft.unlink, missing_ok=True)
+
     async def keep_draft(self, composition: Composition, saved: str) -> None:
         """Keep unsaved work."""
         async with self._order:
             await asyncio.to_thread(self._keep, composition, saved)
+
+    def follow_now(self, composition: Composition, saved: str) -> None:
+        """``follow_draft`` and ``remember`` before the program ends: at once, since no loop runs any more."""
+        if composition.path is not None:
+            state = composition.state
+            self._remember(composition.path, Decided(dict(state.choices), dict(state.set_args)))
+        if composition.dirty and (self._draft is not None or not self._order.locked()):
+            self._keep(composition, saved)
+        elif not composition.dirty and self._draft is not None:
+            self._draft.unlink(missing_ok=True)
 
     async def drop_draft(self) -> None:
         """The work is saved, or not wanted any more."""

@@ -61,6 +61,11 @@ class SetFiles(QObject):
         if new:
             self._watcher.addPaths(new)
 
+    def flush(self) -> None:
+        """The window closes: what was edited a moment ago is in the draft as well."""
+        self._rest.stop()
+        self.documents.follow_now(self._composer.value, self._composer.saved)
+
     def look(self) -> None:
         """See whether another program changed the file."""
         self._tasks.start(self._look(), "look")
@@ -175,8 +180,8 @@ class SetFiles(QObject):
             return
         self._edits.history.saved()
         assert value.path is not None
+        await self.documents.follow_draft(lambda: (self._composer.value, self._composer.saved))
         await self._remember(value.path, value.state)
-        await self.documents.drop_draft()
 
     async def _look(self) -> None:
         try:
@@ -193,10 +198,7 @@ class SetFiles(QObject):
 
     async def _keep(self) -> None:
         value = self._composer.value
-        if value.dirty:
-            await self.documents.keep_draft(value, self._composer.saved)
-        else:
-            await self.documents.drop_draft()
+        await self.documents.follow_draft(lambda: (self._composer.value, self._composer.saved))
         if value.path is not None:
             await self._remember(value.path, value.state)
 

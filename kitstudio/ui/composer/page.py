@@ -119,6 +119,9 @@ class ComposerPage(Page):
 
     async def opened(self) -> None:
         """Unsaved work of a run that ended early, else the set of the last time."""
+        closed = getattr(self.window(), "closed", None)
+        if closed is not None:
+            closed.connect(self.files.flush)
         end_with_window(self, self._tasks)
         try:
             await self.files.begin(self._last_path)
@@ -128,6 +131,7 @@ class ComposerPage(Page):
     async def ended(self) -> None:
         """End the page's work; the draft stays for the next start."""
         self._tasks.cancel()
+        self.files.flush()
         await self.files.documents.close()
 
     def show_view(self, name: str) -> None:

@@ -118,6 +118,18 @@ def test_unsaved_work_survives_a_kill(run: Run, theme: Theme, tmp_path: Path) ->
 
 
 @needs_demo
+def test_work_of_the_last_moment_is_kept_when_the_window_closes(run: Run, theme: Theme, tmp_path: Path) -> None:
+    async def work() -> None:
+        async with page_on(tmp_path, theme) as stage:
+            stage.page.add(HELLO)
+            stage.page.files.flush()
+            (draft,) = (tmp_path / "data" / "drafts").glob("*.json")
+            assert HELLO in draft.read_text()
+
+    run(work())
+
+
+@needs_demo
 def test_saved_work_leaves_no_draft(run: Run, theme: Theme, tmp_path: Path) -> None:
     async def work() -> None:
         drafts = tmp_path / "home" / "data" / "drafts"
