@@ -23,7 +23,10 @@ class CardParts(QObject):
         super().__init__(parent)
         self._theme = theme
         self._kept: dict[object, QPixmap] = {}
-        theme.changed.connect(self._kept.clear)
+        theme.changed.connect(self._forget)
+
+    def _forget(self) -> None:
+        self._kept.clear()
 
     def frame(self, painter: QPainter, box: QRect, edge: QColor, width: int) -> None:
         """The rounded ground of a card: two ends, and a middle that is stretched."""

@@ -159,6 +159,8 @@ class _SectionBox(QWidget):
             self._rows[key].show_count(count, key in self._chosen)
             if key in RARE:
                 self._rows[key].setVisible(bool(self._known.get(key)) or key in self._chosen)
+        if not section.prefix:
+            self.setVisible(any(key not in RARE or self._known.get(key) or key in self._chosen for key in wanted))
         self._more.setVisible(self._open and rest > 0)
         self._more.setText(tr("{n} more").format(n=number(rest)))
 

@@ -76,7 +76,7 @@ class KitHeader(QWidget):
         actions = row(self._add, self._versions, None, self._source)
         self.setLayout(column(top, actions, self._fit, spacing=theme.px(12), margins=(20, 16, 20, 8)))
         self._pictures = pictures
-        pictures.arrived.connect(lambda _: self._monogram.update())
+        pictures.arrived.connect(self._icon_arrived)
 
     def show_details(self, details: KitDetails, source_title: str) -> None:
         """The Kit, and the name of the source that may vouch for its publisher."""
@@ -97,6 +97,9 @@ class KitHeader(QWidget):
         self._add.setAccessibleName(words)
         self._show_versions(details)
         self._source.setVisible(bool(details.descriptor and details.descriptor.source_url))
+
+    def _icon_arrived(self, _: str) -> None:
+        self._monogram.update()
 
     def tell_fit(self, reason: str | None) -> None:
         """Whether it works with the current set, and if not, why not; None: there is nothing to say."""

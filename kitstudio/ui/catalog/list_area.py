@@ -66,7 +66,7 @@ class ListArea(QWidget):
             view.clicked.connect(self._clicked)
             view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
             view.customContextMenuRequested.connect(self._menu)
-        pictures.arrived.connect(lambda _: self._repaint())
+        pictures.arrived.connect(self._icon_arrived)
         self.count = text_label("", Type.NAME)
         self.of = text_label("", Type.BODY, "secondary")
         self._sort_button = button(theme, tr(SORTS["match"]), "chevron-down", "flat", name="sort")
@@ -200,6 +200,9 @@ class ListArea(QWidget):
 
     def tick(self) -> None:
         """Time passed: countdowns on cards are drawn anew."""
+        self._repaint()
+
+    def _icon_arrived(self, _: str) -> None:
         self._repaint()
 
     def _repaint(self) -> None:

@@ -59,6 +59,7 @@ class CatalogPage(Page):
         self._question: object = None
         self._opened = False
         self._stale = True
+        self._reading = 0
         self._removed = ""
         self.listing = Listing()
         self.pictures = KitPictures(theme, kit_icons(studio, self), self)
@@ -302,9 +303,8 @@ class CatalogPage(Page):
         """Footer, and the badge of sessions that lapsed: no window opens by itself."""
         ended = sum(lapsed(source) for source in sources)
         self.badge_changed.emit(ended, True)
-        asked = self.wanting.count
-        if asked:
-            self.status_changed.emit("spinner", tr("Reading manifests, {n} to go").format(n=number(asked)))
+        if self._reading:
+            self.status_changed.emit("spinner", tr("Reading manifests, {n} to go").format(n=number(self._reading)))
             return
         total = sum(source.count for source in sources)
         words = f"{counted(total, 'Kit', 'Kits')} {tr('in')} {counted(len(sources), 'source', 'sources')}"
@@ -394,7 +394,20 @@ class CatalogPage(Page):
         self.list.view.setFocus()
 
     def _ask(self, reference: str) -> None:
-        self._tasks.start(self.studio.catalog.want(reference), f"want-{reference}")
+        self._tasks.start(self._read(reference), f"want-{reference}")
+
+    async def _read(self, reference: str) -> None:
+        """Fetch one card; the footer says how many are on their way."""
+        self._reading += 1
+        self._catalog_status()
+        try:
+            await self.studio.catalog.want(reference)
+        finally:
+            self._reading -= 1
+        self._catalog_status()
+
+    def _catalog_status(self) -> None:
+        self._tell_status(self.studio.catalog.sources())
 
     def _failed(self, error: KitStudioError) -> None:
         if isinstance(error, SignInRequired):

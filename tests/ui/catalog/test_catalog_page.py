@@ -213,6 +213,8 @@ def test_details_that_stream_in_keep_the_place_and_say_how_many_were_searched_ro
 def test_only_visible_rows_are_asked_for(opened: Open, run: Run) -> None:
     stock = Stock(many(500, kind=CardKind.LOADING))
     page = opened(stock)
+    told: list[tuple[str, str]] = []
+    page.status_changed.connect(lambda icon, words: told.append((icon, words)))
 
     async def work() -> None:
         page.cards.viewport().repaint()
@@ -220,6 +222,8 @@ def test_only_visible_rows_are_asked_for(opened: Open, run: Run) -> None:
         asked = {reference for what, reference in stock.asked if what == "want"}
         assert 0 < len(asked) <= 12
         assert asked <= {one.reference for one in page.model.cards[:12]}
+        await until(lambda: told[-1:] == [("success", "500 Kits in 1 source")])
+        assert any(words.startswith("Reading manifests, ") for _, words in told)
 
     run(work())
 
