@@ -47,8 +47,13 @@ class Caches:
         self._index = index
         self._icons = icons
 
+    async def _opened(self) -> None:
+        """Load what speaks to the network and the database in a thread: it is slow to load."""
+        await in_thread(lambda stop: (self._index(), self._icons()))
+
     async def measure(self) -> tuple[Cache, ...]:
         """Every cache with its size."""
+        await self._opened()
         blobs, layers, index, icons = await asyncio.gather(
             in_thread(lambda stop: _size(self._home.blobs)),
             in_thread(lambda stop: _size(self._home.layers)),
@@ -106,6 +111,7 @@ class Caches:
 
     async def clear(self, name: str) -> int:
         """Empty the cache of that name as far as nothing needs it; bytes given back."""
+        await self._opened()
         if name in ("blobs", "layers"):
             freed = await self._limits.clear(name)
             return freed.blobs + freed.layers

@@ -13,7 +13,7 @@ from kitstudio.services.topic import Topic
 
 if TYPE_CHECKING:
     from kitstudio.registry.credentials import Account
-    from kitstudio.registry.sign_in import StoreChoice
+    from kitstudio.registry.sign_in import SignIns, StoreChoice
     from kitstudio.services.places import Places
 
 DOCKER = "docker"
@@ -39,25 +39,33 @@ class SignIn:
         self.changed: Topic[None] = Topic()
         self._places = places
 
+    async def _opened(self) -> SignIns:
+        """The sign-ins; what speaks to registries is slow to load, so it is loaded in a thread."""
+        from kitstudio.registry.threads import in_thread
+
+        return await in_thread(lambda stop: self._places.sign_ins())
+
     async def choices(self) -> StoreChoice:
         """Where a secret can be kept and what protects it there. Tries the keyring by writing to it, unless it is
         locked: no prompt opens."""
+        sign_ins = await self._opened()
         from kitstudio.registry.sign_in import store_choice
 
-        return await store_choice(self._places.sign_ins().stores, prompt=False)
+        return await store_choice(sign_ins.stores, prompt=False)
 
     async def accounts(self) -> tuple[Account, ...]:
         """Accounts typed here, then Docker's that are not overridden by them; no secret is looked at."""
+        sign_ins = await self._opened()
         from kitstudio.registry.sign_in import list_accounts
 
-        return await list_accounts(self._places.sign_ins())
+        return await list_accounts(sign_ins)
 
     async def signed_in(self) -> SignedIn:
         """``accounts`` with the state of where their secrets lie. A keyring is asked only where an account needs it."""
+        sign_ins = await self._opened()
         from kitstudio.registry.secret_store import KEYRING, KeyringStore, SecretStoreError
         from kitstudio.registry.threads import in_thread
 
-        sign_ins = self._places.sign_ins()
         accounts = await self.accounts()
         locked, problem = False, ""
         if any(account.store == KEYRING for account in accounts):
@@ -70,11 +78,12 @@ class SignIn:
 
     async def docker_account(self, place: str) -> Account | None:
         """Docker's own sign-in for ``host`` or ``host/prefix``, by name; no helper is run."""
+        sign_ins = await self._opened()
         from kitstudio.registry.accounts import account_place
         from kitstudio.registry.threads import in_thread
 
         host, prefix = account_place(place)
-        known = await in_thread(lambda stop: self._places.sign_ins().docker.accounts())
+        known = await in_thread(lambda stop: sign_ins.docker.accounts())
         inside = [
             account
             for account in known
@@ -84,6 +93,7 @@ class SignIn:
 
     async def account(self, place: str) -> Account | None:
         """The account kept here for exactly ``host`` or ``host/prefix``."""
+        await self._opened()
         from kitstudio.registry.accounts import account_place
 
         host, prefix = account_place(place)
@@ -96,30 +106,31 @@ class SignIn:
         Raises ``SignInRequired`` where the registry refuses it, ``Unreachable`` where it cannot be asked,
         ``SecretStoreError`` where the secret cannot be kept; nothing is kept then.
         """
+        accounts = (await self._opened()).accounts
         from kitstudio.registry.sign_in import login
 
-        accounts = self._places.sign_ins().accounts
         account = await login(accounts, place, username, secret, store=store, network=self._places.network())
         self._renewed(account.host)
         return account
 
     async def logout(self, place: str) -> tuple[Account, ...]:
         """Forget the sign-in kept here for ``host`` or ``host/prefix``; what was forgotten."""
+        accounts = (await self._opened()).accounts
         from kitstudio.registry.accounts import account_place
         from kitstudio.registry.sign_in import logout
 
         host, _ = account_place(place)
         try:
-            return await logout(self._places.sign_ins().accounts, place)
+            return await logout(accounts, place)
         finally:
             # Also where the store refused: the entry is gone by then.
             self._renewed(host)
 
     async def unlock(self) -> None:
         """Open a locked keyring: for a person's click, since its own prompt comes up."""
+        accounts = (await self._opened()).accounts
         from kitstudio.registry.threads import in_thread
 
-        accounts = self._places.sign_ins().accounts
         await in_thread(lambda stop: accounts.unlock())
         for host in {account.host for account in await in_thread(lambda stop: accounts.entries())}:
             self._places.renew(host)

@@ -113,7 +113,9 @@ class KitIcons(QObject):
     async def _bring(self, key: Key) -> None:
         url, side = key
         try:
-            icon = await self._studio.icons.get(url)
+            # What fetches is slow to load, so the first time is a thread's.
+            icons = await in_thread(lambda stop: self._studio.icons)
+            icon = await icons.get(url)
             pixels = await in_thread(lambda stop: self._decoder.decode(icon.data, str(icon.format), side))
         except RegistryError as error:
             self._miss(url, error)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from kitstudio.registry.credentials import Account
 from kitstudio.registry.secret_store import FILE, KEYRING, SESSION
-from kitstudio.registry.sign_in import StoreChoice
 from kitstudio.services.catalog import SourceInfo, SourceState
 from kitstudio.services.sign_in import DOCKER, SignedIn
 from kitstudio.ui.fonts import Type
@@ -19,6 +18,10 @@ from kitstudio.ui.sign_in import SignInDialog
 from kitstudio.ui.theme import Token
 from kitstudio.ui.widgets import Icon, button, column, holder, line, row, text_label
 from kitstudio.ui.widgets.text import tr, visible
+
+if TYPE_CHECKING:
+    from kitstudio.registry.credentials import Account
+    from kitstudio.registry.sign_in import StoreChoice
 
 STORES = {KEYRING: tr("Keyring"), FILE: tr("Private file"), SESSION: tr("This session"), DOCKER: tr("Docker")}
 

@@ -6,14 +6,13 @@ It opens by a person's act only. The secret is in its field until the registry h
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QLineEdit, QProgressBar, QScrollArea, QWidget
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.registry.credentials import Account
-from kitstudio.registry.secret_store import SecretStoreError
 from kitstudio.registry.source import SignInRequired
 from kitstudio.services.app import Studio
 from kitstudio.ui.fonts import Type
@@ -23,6 +22,9 @@ from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets import button, column, give_icon, holder, icon_button, row, text_label
 from kitstudio.ui.widgets.text import tr, visible
+
+if TYPE_CHECKING:
+    from kitstudio.registry.credentials import Account
 
 ASK = "ask"
 MAX_TEXT = 65_536
@@ -177,6 +179,8 @@ class SignInDialog(QDialog):
         self.signed_in.emit(host)
 
     def _tell(self, error: KitStudioError) -> None:
+        from kitstudio.registry.secret_store import SecretStoreError
+
         self.problem.tell(error, where=error.where != self._place())
         if isinstance(error, SecretStoreError):
             self.stores.focus()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QRadioButton, QVBoxLayout, QWidget
 
-from kitstudio.registry.sign_in import StoreChoice
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets import Icon, column, holder, row, text_label
 from kitstudio.ui.widgets.text import tr, visible
+
+if TYPE_CHECKING:
+    from kitstudio.registry.sign_in import StoreChoice
 
 
 class StorePicker(QWidget):
