@@ -33,6 +33,7 @@ class ApprovalDesk(QObject):
 
     def __init__(self, studio: Studio, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
+        self.setObjectName("approvalDesk")
         self._studio = studio
         self._theme = theme
         self._parent = parent

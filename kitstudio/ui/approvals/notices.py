@@ -6,6 +6,8 @@ the request stays where it waits.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QSystemTrayIcon, QWidget
 
@@ -19,6 +21,8 @@ from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets.composite import Banner
 from kitstudio.ui.widgets.text import tr, visible
 
+DESK = "approvalDesk"
+"""The object name of the window's desk; there is none before anything was asked."""
 _LONGEST = 80
 
 
@@ -50,10 +54,9 @@ class ApprovalNotices(QObject):
 
     def look(self) -> None:
         """Tell what waits since the last look, and take back a notice of what no longer does."""
-        from kitstudio.ui.approvals.desk import desk_of  # the window paints first, the dialog is read when needed
-
         waiting = self._studio.approvals.waiting()
-        seen = desk_of(self._studio, self._theme, self._window).seen
+        desk = self._window.findChild(QObject, DESK)
+        seen: Collection[str] = getattr(desk, "seen", ())
         new = [request for request in waiting if request.id not in self._known and request.id not in seen]
         self._known |= {request.id for request in waiting}
         if self._shown is not None and all(request.id != self._shown[0].id for request in waiting):

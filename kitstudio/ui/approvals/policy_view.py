@@ -199,8 +199,7 @@ class _RuleList(QWidget):
         self.subject = QComboBox()
         self.subject.setObjectName(f"policySubject-{part.kind.name}")
         self.subject.setAccessibleName(tr("What the rule is about"))
-        for key, label, example in part.subjects:
-            self.subject.addItem(tr(label), (key, example))
+        self.subject.addItems([tr(label) for _, label, _ in part.subjects])
         self.value = QLineEdit()
         self.value.setObjectName(f"policyValue-{part.kind.name}")
         self.value.setAccessibleName(tr("New rule: {title}").format(title=tr(part.title)))
@@ -258,13 +257,13 @@ class _RuleList(QWidget):
         return made
 
     def _typed(self) -> Rule:
-        key, _ = self.subject.currentData()
+        key, _, _ = self._part.subjects[self.subject.currentIndex()]
         text = self.value.text().strip()
         return parse(self._part.kind, text if key == "expected" else f"{key}={text}")
 
     def _judge(self) -> None:
         """What the rule being typed would do, or what is wrong with it."""
-        _, example = self.subject.currentData()
+        _, _, example = self._part.subjects[self.subject.currentIndex()]
         self.value.setPlaceholderText(example)
         if not self.value.text().strip():
             self._say(tr("For example {example}.").format(example=example), "secondary", False)
