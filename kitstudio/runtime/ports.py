@@ -142,7 +142,8 @@ class Publisher:
                     raise SandboxError(
                         f"Port {number} of this computer, where {port.key} of the sandbox is to be published, {why}.",
                         where=PORT,
-                        remedy=f"Choose another one, or 0 for any free one: kitstudio ports NAME --set {port.key}=0",
+                        remedy="Choose another one, or 0 for any free one: "
+                        f"kitstudio ports {self._folder.name} --set {port.key}=0",
                     ) from error
 
     async def _remember(self, choices: PortChoices) -> None:
