@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
+import itertools
 import os
 import sys
 import threading
@@ -11,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import qasync
-from PySide6.QtCore import QCoreApplication, QMessageLogContext, QtMsgType, qInstallMessageHandler
+from PySide6.QtCore import QCoreApplication, QMessageLogContext, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication, QDialog
 
 from kitstudio.models.errors import KitStudioError
@@ -31,6 +33,9 @@ PAGES = {
     PageName.SETTINGS: ("kitstudio.ui.settings.page", "SettingsPage"),
 }
 CLOSING = 3.0
+COLLECT = 5000
+"""Milliseconds between two collections of young garbage; every ``OLD_EVERY``-th takes the old along."""
+OLD_EVERY = 12
 
 
 def main(options: Options, set_file: Path | None = None) -> int:
@@ -42,6 +47,7 @@ def main(options: Options, set_file: Path | None = None) -> int:
         )
         return 1
     application = make_application()
+    collect_here(application)
     loop = qasync.QEventLoop(application)
     asyncio.set_event_loop(loop)
     with loop:
@@ -65,6 +71,17 @@ def make_application() -> QApplication:
     application.setDesktopFileName("kitstudio")
     application.setQuitOnLastWindowClosed(False)
     return application
+
+
+def collect_here(application: QApplication) -> None:
+    """Collect cyclic garbage in the thread of the windows only: what holds Qt objects must not be deleted elsewhere,
+    and the registry's and the disk's threads would do just that."""
+    gc.disable()
+    turns = itertools.count(1)
+    timer = QTimer(application)
+    timer.setInterval(COLLECT)
+    timer.timeout.connect(lambda: gc.collect(2 if next(turns) % OLD_EVERY == 0 else 1))
+    timer.start()
 
 
 def page_factories() -> dict[PageName, PageFactory]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
@@ -49,6 +50,8 @@ def run(qapp: QApplication) -> Iterator[Callable[[Awaitable[Any]], Any]]:
     loop.close()
     asyncio.set_event_loop(None)
     asyncio.set_event_loop_policy(previous)
+    # Qt objects in cycles are deleted by whichever thread collects them: here it is theirs.
+    gc.collect()
 
 
 class IdleBackend:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from kitstudio.ui.app import collect_here
 
 START_AND_CLOSE = """
 import sys
@@ -80,3 +87,25 @@ def test_without_a_display_it_says_so(tmp_path: Path) -> None:
     done = run(script)
     assert done.returncode == 1
     assert "display" in done.stderr
+
+
+def test_garbage_is_collected_in_the_thread_of_the_windows(qapp: QApplication) -> None:
+    try:
+        collect_here(qapp)
+        assert not gc.isenabled()
+        timer = qapp.findChildren(QTimer)[-1]
+        held = Cycle()
+        gone = weakref.ref(held)
+        del held
+        timer.timeout.emit()
+        assert gone() is None
+        timer.stop()
+    finally:
+        gc.enable()
+
+
+class Cycle:
+    """Holds itself."""
+
+    def __init__(self) -> None:
+        self.itself = self

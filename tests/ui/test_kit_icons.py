@@ -64,6 +64,7 @@ def with_icons(run: Run, tmp_path: Path, backend: object, authority: Authority) 
                 await act(icons)
             finally:
                 decoder.close()
+                icons.deleteLater()
                 await studio.close()
 
         run(work())

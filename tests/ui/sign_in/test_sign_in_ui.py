@@ -27,6 +27,8 @@ from kitstudio.ui.theme import Theme
 from tests.registry.servers import Answer, Double, Request, run_double
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
+MADE: list[QWidget] = []
+"""Deleted after each test: what the garbage collector finds, it deletes in whatever thread it runs in."""
 SECRET = "s3cret words"
 GOOD = "Basic YWRhOnMzY3JldCB3b3Jkcw=="
 
@@ -93,6 +95,7 @@ async def until(true: Callable[[], object]) -> None:
 async def opened(studio: Studio, theme: Theme, place: str) -> SignInDialog:
     dialog = SignInDialog(theme, studio, place)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    MADE.append(dialog)
     dialog.open()
     await until(lambda: dialog.findChildren(QRadioButton))
     return dialog
@@ -111,6 +114,8 @@ def in_studio(run: Run, home: Path, backend: object, act: Callable[[Studio], Cor
             await act(studio)
         finally:
             await studio.close()
+            while MADE:
+                MADE.pop().deleteLater()
 
     run(work())
 
@@ -121,6 +126,7 @@ def test_row_14_signing_in_on_the_failing_card_is_told_to_who_shows_it(
     async def act(studio: Studio) -> None:
         host, told = double.host, []
         window = QWidget()
+        MADE.append(window)
         card = SignInCard(theme, studio, host, KitStudioError("Not without a sign-in.", where=f"{host}/a"), window)
         card.signed_in.connect(told.append)
         window.show()
@@ -283,6 +289,7 @@ def test_row_16_nothing_opens_before_a_click(
 ) -> None:
     async def act(studio: Studio) -> None:
         card = SignInCard(theme, studio, double.host, KitStudioError("Not without a sign-in."))
+        MADE.append(card)
         card.show()
         await asyncio.sleep(0)
         assert not [w for w in QApplication.topLevelWidgets() if isinstance(w, SignInDialog) and w.isVisible()]
