@@ -7,6 +7,8 @@ policy* takes away from what is enforced. Each says its own text wherever it did
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -23,6 +25,12 @@ HOST_POLICY = "this machine’s host policy"
 
 NETWORK_POLICY = "com.docker.sandbox/network-policy@1"
 SUBJECTS = ("host", "type", "category")
+
+_OUR_TYPES = "com.docker.sandbox/"
+"""What a type is taken for whose name stands alone."""
+
+_TYPE = re.compile(r"[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*(?:@[0-9]+)?")
+_LABEL = re.compile(r"[\w*-]{1,63}")
 
 _TYPE_OF: Mapping[str, str] = {
     "network": "com.docker.sandbox/network-policy",
@@ -135,8 +143,12 @@ def parse(kind: RuleKind, text: str) -> Rule:
     allowed = ("host", "type") if kind is RuleKind.HOST else SUBJECTS
     if subject not in allowed:
         raise ValueError(f"must begin with one of {', '.join(allowed)}")
-    if subject == "host" and ("/" in pattern or pattern != words.exact(pattern)):
+    if subject == "host" and not _is_host(pattern):
         raise ValueError(f"must name a host, not “{words.exact(pattern)}”")
+    if subject == "type":
+        pattern = pattern if "/" in pattern else f"{_OUR_TYPES}{pattern}"
+        if not _TYPE.fullmatch(pattern):
+            raise ValueError(f"must name a capability type, not “{words.exact(pattern)}”")
     if subject == "category" and not any(_in_category(pattern, category) for category in CATEGORIES.values()):
         raise ValueError(f"must name a category of §7.4, not “{words.exact(pattern)}”")
     return Rule(kind, subject, pattern.lower() if subject == "host" else pattern)
@@ -264,28 +276,61 @@ def _below(domain: str, pattern: str) -> bool:
 
 def hosts_meet(rule: str, asked: str) -> bool:
     """Whether some host belongs to both patterns; in doubt it does: a rule is never narrower than it reads."""
-    (ours, our_port), (theirs, their_port) = words.split_port(rule), words.split_port(asked)
+    (ours, our_port), (theirs, their_port) = _split(rule), _split(asked)
     if our_port and their_port and our_port != their_port:
         return False
-    left, right = (_labels(ours), _labels(theirs))
-    return _meet(left, right)
+    return _meet(_labels(ours), _labels(theirs))
 
 
 def _covers(rule: str, asked: str) -> bool:
     """Whether the rule takes in every host of the pattern, on every port."""
-    (ours, our_port), (theirs, their_port) = words.split_port(rule), words.split_port(asked)
+    (mine, our_port), (others, their_port) = _split(rule), _split(asked)
     if our_port and our_port != their_port:
         return False
-    mine, others = ours.lower().rstrip("."), theirs.lower().rstrip(".")
     if mine in ("*", "**") or mine == others:
         return True
-    stem = mine.removeprefix("*").removeprefix("*")
-    return stem != mine and others.removeprefix("*").removeprefix("*").endswith(stem)
+    front, _, below = mine.partition(".")
+    if front not in ("*", "**") or "*" in below:
+        return False
+    return others.endswith(f".{below}")
+
+
+def _is_host(pattern: str) -> bool:
+    """Whether a pattern can be met by a host at all: a rule that never does anything would only look like one."""
+    name, port = _split(pattern)
+    if port and not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65536):
+        return False
+    if pattern.rstrip("*.").endswith(":") or pattern != words.exact(pattern):
+        return False
+    if _address(name):
+        return True
+    labels = name.split(".")
+    return len(name) <= 253 and all(_LABEL.fullmatch(label) for label in labels) and not labels[-1].isdecimal()
+
+
+def _split(text: str) -> tuple[str, str]:
+    """A host pattern as the network compares it, and its port: encoded, in small letters, an address in its one
+    spelling. However a Kit spells a host, a rule about it is meant."""
+    if address := _address(text):
+        return address, ""
+    name, port = words.split_port(text)
+    name = name.lower().removesuffix(".")
+    return _address(name) or ".".join(words.encoded_label(label) for label in name.split(".")), port
+
+
+def _address(text: str) -> str:
+    """A literal address in its one spelling; empty where the text is none."""
+    try:
+        address = ipaddress.ip_address(text.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return ""
+    inner = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(inner or address)
 
 
 def _labels(pattern: str) -> tuple[str, ...]:
     """Labels from the top down; a wildcard at the front stands for one label or more."""
-    return tuple(reversed(pattern.lower().rstrip(".").split(".")))
+    return tuple(reversed(pattern.split(".")))
 
 
 def _meet(left: tuple[str, ...], right: tuple[str, ...]) -> bool:

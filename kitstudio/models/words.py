@@ -135,7 +135,7 @@ def _host_warning(text: str) -> str:
         return f"The name is an encoded spelling of {spelled}, which may look like another one."
     if any(not _is_visible(c) for c in name):
         return "The name holds characters that cannot be seen."
-    plain = ".".join(_encoded(label) for label in name.split("."))
+    plain = ".".join(encoded_label(label) for label in name.split("."))
     return (
         f"The name holds letters outside the plain alphabet{_alphabets(name)}, which may look like others; "
         f"on the network it is {term(plain)}."
@@ -236,7 +236,7 @@ def _decoded(label: str) -> str:
         return label
 
 
-def _encoded(label: str) -> str:
+def encoded_label(label: str) -> str:
     """A label as a resolver spells it."""
     if label.isascii():
         return label

@@ -10,6 +10,7 @@ from kitstudio.models import lock as locks
 from kitstudio.models.plan import Plan
 from kitstudio.models.policy import Policy, RuleKind, Verdict, host_refusals, hosts_meet, judged, parse
 from kitstudio.models.weights import Weight
+from kitstudio.runtime.hosts import read_host, read_pattern
 from tests.models.sets import allow, base, member, plan
 
 GH = "requires: [base]\n"
@@ -171,3 +172,59 @@ def test_no_rule_takes_a_finding_away_or_makes_it_lighter(hosts: list[str], kind
     assert {f.key for f in found.findings} == set(plain)
     assert all(f.weight >= plain[f.key].weight and f.widenings == plain[f.key].widenings for f in found.findings)
     assert found.needs_answer
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["host=a..example", "host=.", "host=:443", "host=a.example:99999", "host=http:", "host=1.2.3",
+     "type=*", "type=/", "type=Com.Docker/x@1", "type=com.docker.sandbox/port@x"],
+)  # fmt: skip
+def test_a_rule_that_nothing_could_meet_is_refused_where_it_is_written(rule: str) -> None:
+    with pytest.raises(ValueError, match="must name a"):
+        parse(RuleKind.NEVER, rule)
+
+
+@pytest.mark.parametrize("rule", ["type=privileged", "type=privileged@1", "type=com.docker.sandbox/privileged"])
+def test_a_type_may_be_written_by_its_own_name_alone(rule: str) -> None:
+    found = verdict(plan(base(PRIVILEGED)), never=[rule])
+    assert found.refused and "com.docker.sandbox/privileged" in found.refused[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "asked"),
+    [
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("xn--bcher-kva.example", "BÜCHER.example."),
+        ("::1", "[::1]:80"),
+        ("[0:0::1]:80", "::1"),
+        ("127.0.0.1", "[::ffff:127.0.0.1]:80"),
+        ("A.example.", "a.EXAMPLE"),
+        ("*.example", "a*b.example:443"),
+    ],
+)
+def test_a_rule_means_a_host_however_it_is_spelled(rule: str, asked: str) -> None:
+    assert hosts_meet(rule, asked) and hosts_meet(asked, rule)
+
+
+LABEL = st.sampled_from(["a", "b", "*", "**", "a*", "*b", "ü", "xn--tda"])
+PATTERN = st.builds(
+    lambda labels, port: ".".join(labels) + port,
+    st.lists(LABEL, min_size=1, max_size=4),
+    st.sampled_from(["", ":80", ":443"]),
+)
+HOST = st.lists(st.sampled_from(["a", "b", "ab", "ü", "xn--tda"]), min_size=1, max_size=4).map(".".join)
+
+
+@given(PATTERN, PATTERN, HOST, st.sampled_from([80, 443]))
+def test_two_patterns_meet_wherever_the_network_would_let_both_name_a_host(
+    one: str, other: str, host: str, port: int
+) -> None:
+    target = read_host(host)
+    if read_pattern(one).matches(target, port) and read_pattern(other).matches(target, port):
+        assert hosts_meet(one, other)
+
+
+@given(PATTERN)
+def test_a_rule_about_a_host_is_one_the_network_can_enforce(pattern: str) -> None:
+    for deny in policy(host=[f"host={pattern}"]).host_denies():
+        read_pattern(deny)
