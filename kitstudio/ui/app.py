@@ -119,6 +119,7 @@ async def _run(options: Options, set_file: Path | None) -> int:
     window.closed.connect(closed.set)
     tours = Tasks(window, window.tell_error)
     window.tour_wanted.connect(lambda: tours.start(_tour(window), "tour"))
+    await window.painted()
     tours.start(studio.start(), "start")
     await window.open_pages()
     if set_file is not None:
@@ -126,7 +127,17 @@ async def _run(options: Options, set_file: Path | None) -> int:
     await closed.wait()
     _leave_after(CLOSING)
     await studio.close()
+    await _end_tasks()
     return 0
+
+
+async def _end_tasks() -> None:
+    """Cancel what pages and dialogs still have under way, so that nothing of it meets a loop that has ended."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=CLOSING / 3)
 
 
 def _leave_after(seconds: float) -> None:

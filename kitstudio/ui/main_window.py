@@ -7,10 +7,11 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
 
-from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeySequence, QPainter, QPaintEvent, QShortcut, QUndoGroup
 from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QStackedWidget, QWidget
 
@@ -33,6 +34,8 @@ from kitstudio.ui.widgets.text import tr
 
 PageFactory: TypeAlias = Callable[[Studio, Theme, Navigator], Page]
 HEADER = 48
+UNSEEN = 0.5
+"""Seconds after which a window that nobody sees goes on all the same."""
 STATE = "ui.state."
 
 
@@ -54,6 +57,7 @@ class MainWindow(QMainWindow):
         self._tasks = Tasks(self, self.tell_error)
         self._undo = QUndoGroup(self)
         self._ended = False
+        self._seen = asyncio.Event()
         self.setWindowTitle("Kit Studio")
         self.setObjectName("main-window")
         self.rail = Rail(theme)
@@ -103,13 +107,23 @@ class MainWindow(QMainWindow):
         icon, text = self._statuses.get(page, ("info", ""))
         self.footer.show_status(icon, text)
 
+    async def painted(self) -> None:
+        """Until the window has been seen; at once for one that is not shown, and soon for one nobody looks at."""
+        if self.isVisible():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(UNSEEN):
+                    await self._seen.wait()
+
     async def open_pages(self) -> None:
         """Build the pages that were not shown yet and let every page start its work.
 
-        One page a turn of the loop, and the runtime's modules in a thread: the first page is painted and usable
-        meanwhile.
+        The page that is shown comes first; then one page a turn of the loop, and the runtime's modules in a thread.
         """
-        await asyncio.sleep(0)
+        await self.painted()
+        first = self.pages[self.page]
+        if self.page is not PageName.CATALOG:  # the catalog is the one page that asks nothing of the runtime
+            await self.studio.load_runtime()
+        self._tasks.start(first.opened())
         await self.studio.load_runtime()
         for name in PageName:
             if self._ended:
@@ -122,8 +136,14 @@ class MainWindow(QMainWindow):
         self._draw_badges()
         self.go(str(self.page))
         for page in self.pages.values():
-            self._tasks.start(page.opened())
+            if page is not first:
+                self._tasks.start(page.opened())
         self._tasks.start(self.notices.begin())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._seen.is_set():
+            QTimer.singleShot(0, self._seen.set)
 
     def tell_error(self, error: KitStudioError) -> None:
         """The last failure, in the footer; ``tells`` keeps the last few."""

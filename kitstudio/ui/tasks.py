@@ -44,9 +44,10 @@ class Tasks:
         return task
 
     def cancel(self) -> None:
-        """End everything that runs."""
+        """End everything that runs; what a loop left behind that has ended itself is past cancelling."""
         for task in (*self._running.values(), *self._loose):
-            task.cancel()
+            if not task.get_loop().is_closed():
+                task.cancel()
 
     async def _guard(self, work: Coroutine[Any, Any, Any]) -> None:
         try:

@@ -166,7 +166,7 @@ class Tour:
         model = self.catalog.model
         await self.guide.click_row(self.catalog.cards, model.index(0, 0))
         await self.guide.until(lambda: self._shown().startswith(WORKLOAD), "the page of hello is shown")
-        self.catalog.kit.choose_tab("permissions")
+        self.catalog.kit.page.choose_tab("permissions")
 
     async def drag_into_a_set(self) -> None:
         await self._carry_card(WORKLOAD)

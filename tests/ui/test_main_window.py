@@ -102,7 +102,7 @@ def test_every_tab_of_the_kit_page_shows_a_real_kit(
             page = catalog_of(window)
             window.navigator.open_kit.emit("demo/greeter")
             await until(lambda: page.kit.details is not None)
-            page.kit.choose_tab(tab)
+            page.kit.page.choose_tab(tab)
             assert window.tells == []
 
     run(work())
@@ -115,7 +115,7 @@ def test_what_is_no_kit_never_reads_as_asking_for_nothing(
     async def work() -> None:
         async with window_on(tmp_path, theme, backend) as window:
             page = catalog_of(window)
-            page.kit.choose_tab("permissions")
+            page.kit.page.choose_tab("permissions")
             for reference, words in (
                 ("demo/hello", "Asks for nothing"),
                 ("demo/plain-tools", "Not a Kit"),
@@ -124,7 +124,7 @@ def test_what_is_no_kit_never_reads_as_asking_for_nothing(
                 window.navigator.open_kit.emit(reference)
                 name = reference.rpartition("/")[2]
                 await until(lambda name=name: page.kit.details is not None and name in page.kit.details.card.repository)
-                await until(lambda words=words: page.kit._nothing.accessibleName().startswith(words))
+                await until(lambda words=words: page.kit.page._nothing.accessibleName().startswith(words))
 
     run(work())
 
@@ -136,7 +136,7 @@ def test_a_widening_version_is_told_before_any_table(run: Run, theme: Theme, tmp
             page = catalog_of(window)
             window.navigator.open_kit.emit("demo/greeter:2.0.0")
             await until(lambda: page.kit.details is not None)
-            page.kit.choose_tab("versions")
+            page.kit.page.choose_tab("versions")
 
             def verdict() -> str:
                 label = page.kit.findChild(type(window.footer._words), "version-verdict")
@@ -277,7 +277,7 @@ def test_the_kit_page_shows_what_runs_inside_beside_the_permissions(
     async def work() -> None:
         async with window_on(tmp_path, theme, backend) as window:
             window.navigator.open_kit.emit("demo.invalid/greeter:1.1.0")
-            catalog_of(window).kit.choose_tab("permissions")
+            catalog_of(window).kit.page.choose_tab("permissions")
             panel = window.findChild(InsidePanel)
             assert isinstance(panel, InsidePanel)
             await until(lambda: panel.findChild(FoldHeader) is not None)

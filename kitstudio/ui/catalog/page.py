@@ -17,7 +17,7 @@ from kitstudio.ui.catalog.add_source import AddSourceDialog
 from kitstudio.ui.catalog.card_words import CardAction, registry_of
 from kitstudio.ui.catalog.facets import WORKS
 from kitstudio.ui.catalog.fitting import Fitting, WhyNotDialog
-from kitstudio.ui.catalog.kit_page import KitPage
+from kitstudio.ui.catalog.kit_place import KitPlace
 from kitstudio.ui.catalog.list_area import MIDDLE, SORTS, ListArea
 from kitstudio.ui.catalog.listing import Listing, Shown
 from kitstudio.ui.catalog.pictures import KitPictures, kit_icons
@@ -70,7 +70,7 @@ class CatalogPage(Page):
         self.sign_in = SignInPlace(theme, studio, self.list.sign_in_place)
         self.acts = SourceActs(theme, studio, navigator, self._tasks, self)
         self.fitting = Fitting(studio, self._tasks, self)
-        self.kit = KitPage(theme, studio, self.pictures)
+        self.kit = KitPlace(theme, studio, self.pictures)
         self.kit.setObjectName("kit-page")
         self.kit.hide()
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -99,6 +99,7 @@ class CatalogPage(Page):
         self._draw()
         await self.studio.catalog.refresh()
         self._draw()
+        await self.kit.load()
 
     def search(self, text: str) -> None:
         """Filter the list as the person types."""

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
-from PySide6.QtGui import QFocusEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHideEvent,
+    QMoveEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QAbstractSpinBox, QApplication, QComboBox, QLineEdit, QWidget
 
 from kitstudio.ui.theme import Theme, Token
@@ -16,7 +25,7 @@ KEYBOARD = (
 GAP = 4
 OWN = (QLineEdit, QComboBox, QAbstractSpinBox, QAbstractItemView)
 """These show focus themselves."""
-MOVES = (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Hide, QEvent.Type.Show)
+MOVES = (QMoveEvent, QResizeEvent, QHideEvent, QShowEvent)
 
 
 class FocusRing(QWidget):
@@ -39,12 +48,18 @@ class FocusRing(QWidget):
         self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        kind = event.type()
-        if kind == QEvent.Type.FocusIn and isinstance(event, QFocusEvent) and isinstance(watched, QWidget):
-            self._follow(watched, event.reason())
-        elif kind == QEvent.Type.FocusOut and watched is self._target:
-            self._leave()
-        elif kind in MOVES and isinstance(watched, QWidget) and self._stands_on(watched):
+        # Every event of the program comes by: its class is known for nothing, its type would be made an enumeration.
+        if isinstance(event, QFocusEvent):
+            if event.gotFocus() and isinstance(watched, QWidget):
+                self._follow(watched, event.reason())
+            elif event.lostFocus() and watched is self._target:
+                self._leave()
+        elif (
+            self._target is not None
+            and isinstance(event, MOVES)
+            and isinstance(watched, QWidget)
+            and self._stands_on(watched)
+        ):
             self._place()
         return False
 

@@ -74,9 +74,9 @@ def test_a_real_registry_refuses_and_the_kit_opens_after_the_sign_in_row_2_row_1
         await studio.catalog.add_source(f"{host}/private/kit")
         page.sources.choose(f"{host}/private/kit")
         page.open_kit(f"{host}/private/kit:1")
-        await until(lambda: page.kit._sign_in.card is not None)
+        await until(lambda: page.kit.page._sign_in.card is not None)
         assert not [w for w in QApplication.topLevelWidgets() if isinstance(w, SignInDialog)]
-        card = page.kit._sign_in.card
+        card = page.kit.page._sign_in.card
         assert card is not None
         button = card.findChild(QPushButton, "sign-in")
         assert button is not None
