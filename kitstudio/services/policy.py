@@ -17,7 +17,9 @@ AUTO_APPLY = "policy.auto_apply"
 
 
 def policy_of(settings: Settings) -> Policy:
-    """The rules that hold now. Raises ``SettingsError`` where they cannot be read: a rule is never dropped unseen."""
+    """The rules that hold now, those another window or command wrote included. Raises ``SettingsError`` where they
+    cannot be read: a rule is never dropped unseen."""
+    settings.refresh()
     if fault := settings.fault("policy."):
         raise SettingsError(
             f"Your rules cannot be read, so nothing can be approved: {fault}",

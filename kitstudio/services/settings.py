@@ -1,14 +1,18 @@
 """Settings (``settings.toml`` in the home's config folder): typed keys, defaults, atomic writes.
 
 A line this program does not know is kept and named in ``faults``; so is a value it cannot use, and the default
-stands in for it: a damaged settings file never keeps the window shut, and never passes unseen.
+stands in for it: a damaged settings file never keeps the window shut, never passes unseen and is never written over.
+Windows and commands share the file: one setting is changed in what the file holds then, and nothing else.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +25,10 @@ from kitstudio.services.topic import Topic
 
 STATE_PREFIX = "ui.state."
 """Keys below it are free text the window keeps for itself (geometry, splitters)."""
+
+MAX_FILE = 4 * 1024 * 1024
+_DEEPEST = 32
+"""Tables in tables that are read; no setting lies deeper than three."""
 
 
 class SettingsError(KitStudioError):
@@ -45,11 +53,16 @@ class Settings:
         self.changed: Topic[str] = Topic()
         self._path = path
         self._values: dict[str, object] = {}
-        self._unknown: dict[str, object] = {}
+        self._kept: dict[str, object] = {}
         self._unreadable = False
+        self._read: tuple[int, int, int] | None = None
         self.faults: tuple[str, ...] = ()
-        if path is not None and path.exists():
-            self._load(path)
+        self._reread()
+
+    def refresh(self) -> None:
+        """Take over what another window or command wrote meanwhile; who listens hears of each key that changed."""
+        for key in self._taken_over():
+            self.changed.publish(key)
 
     def get(self, key: str) -> object:
         """The value or its default; ``KitStudioError`` for an unknown key."""
@@ -73,19 +86,13 @@ class Settings:
         """Check, keep and write atomically. Text is read as the key's own type, so a command line can set any."""
         known = _known(key)
         checked = _checked(known, value)
-        if self._values.get(key, known.default) == checked and not self.fault(f"{key}:"):
-            return
-        before = dict(self._values)
-        self._values[key] = checked
-        if checked == known.default:
-            del self._values[key]
-        try:
-            self._write()
-            self.faults = tuple(text for text in self.faults if not text.startswith(f"{key}:"))
-        except KitStudioError:
-            self._values = before
-            raise
-        self.changed.publish(key)
+        with self._alone():
+            changed = self._taken_over()
+            if self._values.get(key, known.default) != checked or self.fault(f"{key}:"):
+                self._put(known, checked)
+                changed = tuple(dict.fromkeys((*changed, key)))
+        for each in changed:
+            self.changed.publish(each)
 
     def fault(self, prefix: str) -> str:
         """Why a value below ``prefix`` cannot be known: the file is damaged. Empty: it is known."""
@@ -109,32 +116,94 @@ class Settings:
         """One line on what the key is for."""
         return _known(key).about
 
-    def _load(self, path: Path) -> None:
-        try:
-            document = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            self._unreadable = True
-            self.faults = (f"{path.name} cannot be read ({error}); the defaults apply until the line is corrected.",)
+    def _taken_over(self) -> tuple[str, ...]:
+        """Read the file again where it changed; the keys that have another value since."""
+        before = dict(self._values)
+        self._reread()
+        return tuple(key for key in sorted({*before, *self._values}) if before.get(key) != self._values.get(key))
+
+    def _put(self, known: Key, value: object) -> None:
+        values = {**self._values, known.name: value}
+        if value == known.default:
+            del values[known.name]
+        kept = {name: other for name, other in self._kept.items() if name != known.name}
+        if not self._unreadable:
+            self._write({**kept, **values})
+        elif not known.name.startswith(STATE_PREFIX):
+            raise SettingsError(
+                f"Nothing can be set: {self.faults[0]}",
+                where=str(self._path),
+                remedy="Correct the file in an editor, or move it away. Rules of yours may be in it.",
+            )
+        self._values, self._kept = values, kept
+        self.faults = tuple(text for text in self.faults if not text.startswith(f"{known.name}:"))
+
+    def _reread(self) -> None:
+        """Read the file if it is another one than was read last; what cannot be read leaves the values as they are."""
+        stamp = _stamp(self._path) if self._path is not None else None
+        if self._path is None or stamp == self._read:
             return
-        faults: list[str] = []
-        for key, value in _flatten(document):
+        self._read = stamp
+        try:
+            found = [] if stamp is None else _flatten(_document(self._path))
+        except (OSError, ValueError, RecursionError) as error:
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            self._unreadable = True
+            self.faults = (f"{self._path.name} cannot be read ({why}); the defaults apply until it is corrected.",)
+            return
+        self._unreadable = False
+        self._values, self._kept, faults = {}, {}, []
+        for key, value in found:
             if key not in KEYS and not key.startswith(STATE_PREFIX):
-                self._unknown[key] = value
+                self._kept[key] = value
                 faults.append(f"{key} is not a setting this version knows; it is left alone.")
                 continue
             try:
                 self._values[key] = _known(key).check(value)
-            except ValueError as error:
+            except (ValueError, KitStudioError) as error:
+                self._kept[key] = value
                 faults.append(f"{key}: {error}. The default is used.")
         self.faults = tuple(faults)
 
-    def _write(self) -> None:
+    def _write(self, values: dict[str, object]) -> None:
+        if self._path is not None:
+            write_atomic(self._path, dump(values).encode())
+            self._read = _stamp(self._path)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other window or command writes between the look at the file and the new one."""
         if self._path is None:
+            yield
             return
-        if self._unreadable:
-            self._path.replace(self._path.with_name(f"{self._path.name}.unreadable"))
-            self._unreadable = False
-        write_atomic(self._path, dump({**self._unknown, **self._values}).encode())
+        try:
+            handle = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise SettingsError(f"The settings cannot be used: {error.strerror}.", where=str(self._path)) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """What tells one state of a file from another; None where there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return (0, 0, 0)
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _document(path: Path) -> dict[str, object]:
+    with path.open("rb") as stream:
+        raw = stream.read(MAX_FILE + 1)
+    if len(raw) > MAX_FILE:
+        raise ValueError("it is larger than 4 MiB")
+    return tomllib.loads(raw.decode())
 
 
 def _known(key: str) -> Key:
@@ -176,10 +245,15 @@ def _from_text(key: Key, value: str) -> object:
 def _flatten(table: dict[str, object], prefix: str = "") -> list[tuple[str, object]]:
     found: list[tuple[str, object]] = []
     for name, value in table.items():
+        key = f"{prefix}{name}"
         if isinstance(value, dict):
-            found += _flatten(value, f"{prefix}{name}.")
+            if key.count(".") >= _DEEPEST:
+                raise ValueError("it is nested too deeply")
+            found += _flatten(value, f"{key}.")
+        elif any(known.startswith(f"{key}.") for known in (*KEYS, STATE_PREFIX)):
+            raise ValueError(f"“{key}” must be a table")
         else:
-            found.append((f"{prefix}{name}", value))
+            found.append((key, value))
     return found
 
 

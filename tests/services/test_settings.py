@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kitstudio.models.errors import KitStudioError
+from kitstudio.services.policy import policy_of
 from kitstudio.services.settings import KEYS, Settings
 from kitstudio.services.settings_toml import dump
 
@@ -82,13 +83,59 @@ def test_an_unusable_value_is_named_and_the_default_stands_in(path: Path) -> Non
     assert "ui.theme" in settings.faults[0]
 
 
-def test_an_unreadable_file_is_named_and_kept_aside_when_something_is_set(path: Path) -> None:
-    path.write_text("[ui\n")
+@pytest.mark.parametrize(
+    "text",
+    ["[ui\n", f"a = {'[' * 5000}{']' * 5000}\n", ".".join("a" * 3000) + " = 1\n", "policy = ['host=a.example']\n",
+     "[ui]\nstate = 3\n", "x = '" + "a" * (4 << 20) + "'\n"],
+    ids=["cut", "deep list", "deep table", "no table", "no table below", "huge"],
+)  # fmt: skip
+def test_an_unreadable_file_is_named_and_never_written_over(path: Path, text: str) -> None:
+    path.write_text(text)
     settings = Settings(path)
-    assert settings.faults
-    settings.set("ui.theme", "dark")
-    assert path.with_name("settings.toml.unreadable").read_text() == "[ui\n"
-    assert Settings(path).get("ui.theme") == "dark"
+    assert "cannot be read" in settings.fault("policy.")
+    with pytest.raises(KitStudioError, match="Nothing can be set"):
+        settings.set("ui.theme", "dark")
+    settings.set("ui.state.window", "00ff")
+    assert path.read_text() == text and settings.get("ui.state.window") == "00ff"
+    path.write_text("[ui]\ntheme = 'dark'\n")
+    settings.refresh()
+    assert settings.get("ui.theme") == "dark" and not settings.fault("policy.")
+
+
+def test_a_rule_that_cannot_be_used_survives_every_other_change(path: Path) -> None:
+    path.write_text("[policy]\nnever = 'host=a.example'\ntick = ['nonsense']\n")
+    settings = Settings(path)
+    settings.set("sandbox.cpus", 2)
+    settings.set("ui.state.window", "00ff")
+    assert tomllib.loads(path.read_text())["policy"] == {"never": "host=a.example", "tick": ["nonsense"]}
+    for each in (settings, Settings(path)):
+        with pytest.raises(KitStudioError, match="rules cannot be read"):
+            policy_of(each)
+    settings.set("policy.never", ["host=a.example"])
+    settings.set("policy.tick", [])
+    assert policy_of(settings).rules and policy_of(Settings(path)).rules
+
+
+def test_two_windows_keep_what_the_other_one_set(path: Path) -> None:
+    one, other = Settings(path), Settings(path)
+    heard: list[str] = []
+    one.changed.subscribe(heard.append)
+    other.set("policy.never", ["host=a.example"])
+    assert policy_of(one).rules, "a rule made in another window holds here"
+    one.set("ui.theme", "dark")
+    other.set("sandbox.cpus", 2)
+    one.refresh()
+    assert Settings(path).texts("policy.never") == ("host=a.example",)
+    assert (one.get("sandbox.cpus"), other.get("ui.theme")) == (2, "dark")
+    assert heard == ["policy.never", "ui.theme", "sandbox.cpus"]
+
+
+def test_who_listens_may_set_another_key_though_another_window_wrote_meanwhile(path: Path) -> None:
+    one = Settings(path)
+    one.changed.subscribe(lambda key: one.set("sandbox.cpus", 2) if key == "ui.theme" else None)
+    Settings(path).set("ui.theme", "dark")
+    one.set("git.name", "Ada")
+    assert Settings(path).get("sandbox.cpus") == 2
 
 
 def test_state_of_the_window_is_free_text_under_its_own_prefix(path: Path) -> None:
