@@ -12,7 +12,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kitstudio.cli.output import DONE, FAILED, REFUSED, USAGE, Output, RefusedError, UsageError, close_quietly
+from kitstudio.cli.output import (
+    DONE,
+    FAILED,
+    REFUSED,
+    USAGE,
+    Output,
+    RefusedError,
+    UsageError,
+    close_quietly,
+    speak_any_encoding,
+)
 from kitstudio.cli.parser import JSON_LINES, build_parser
 from kitstudio.models.errors import KitStudioError
 
@@ -52,6 +62,7 @@ class Run:
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit code of ``cli.md`` (0 done, 1 failed, 2 refused, 64 usage)."""
     words = list(sys.argv[1:] if argv is None else argv)
+    speak_any_encoding(sys.stdout, sys.stderr)
     output = Output(as_json="--json" in _before_command(words), out=sys.stdout, err=sys.stderr)
     try:
         return _run(words, output)

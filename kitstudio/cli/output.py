@@ -5,6 +5,7 @@ With ``--json`` human text goes to standard error; with ``--quiet`` progress and
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -40,12 +41,12 @@ class Output:
         """The command's one JSON document; nothing without ``--json``."""
         if self.as_json:
             indent = None if self.as_lines else 2
-            print(json.dumps(value, ensure_ascii=False, indent=indent), file=self.out, flush=True)
+            print(self._json(value, indent), file=self.out, flush=True)
 
     def line(self, value: object) -> None:
         """One of the command's JSON lines; nothing without ``--json``."""
         if self.as_json:
-            print(json.dumps(value, ensure_ascii=False), file=self.out, flush=True)
+            print(self._json(value), file=self.out, flush=True)
 
     def say(self, text: str = "") -> None:
         """The command's result in words."""
@@ -67,6 +68,13 @@ class Output:
         for line in lines:
             cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
             self.say("  ".join([*cells, line[-1]]).rstrip())
+
+    def _json(self, value: object, indent: int | None = None) -> str:
+        """JSON that every reader takes: what is no text (bytes of a path), or no letter of a terminal that does not
+        speak UTF-8, is written as JSON's escapes."""
+        spoken = (getattr(self.out, "encoding", None) or "utf-8").lower().replace("_", "-")
+        text = json.dumps(value, ensure_ascii=spoken not in ("utf-8", "utf8"), indent=indent)
+        return text.encode("utf-8", "backslashreplace").decode()
 
     def error(self, error: KitStudioError) -> None:
         """What, where, remedy: as JSON where asked, and always for a reader."""
@@ -99,6 +107,13 @@ def ask(question: str) -> str:
     print(question, end="", file=sys.stderr, flush=True)
     answer = sys.stdin.readline()
     return answer.strip()
+
+
+def speak_any_encoding(*streams: TextIO) -> None:
+    """Letters that a terminal cannot write become escapes: words never end a command."""
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def close_quietly() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -135,3 +136,19 @@ def test_a_reader_that_leaves_early_is_no_error(demo: Path, tmp_path: Path) -> N
         f"{sys.executable} -m kitstudio search --json | head -n 1", shell=True, env=env, capture_output=True, text=True
     )
     assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8:strict"])
+def test_a_terminal_that_lacks_letters_gets_escapes_and_json_stays_json(
+    demo: Path, tmp_path: Path, encoding: str
+) -> None:
+    env = {**os.environ, "KITSTUDIO_DEMO": str(demo), "PYTHONIOENCODING": encoding}
+    program = [sys.executable, "-m", "kitstudio", "--home", str(tmp_path)]
+    told = subprocess.run([*program, "inspect", "demo/none\udcff"], capture_output=True, env=env, check=False)
+    assert told.returncode == 1 and b"fault in Kit Studio" not in told.stderr and told.stderr.startswith(b"error: ")
+    told = subprocess.run(
+        [*program, "--json", "settings", "set", "ui.theme", "“🙂\udcff”"], capture_output=True, env=env
+    )
+    assert told.returncode == 1 and "must be one of" in json.loads(told.stdout.decode("utf-8"))["error"]["what"]
+    told = subprocess.run([*program, "--json", "inspect", "demo/🙂é\udcff"], capture_output=True, env=env)
+    assert "🙂é" in json.loads(told.stdout.decode("utf-8"))["error"]["where"]
