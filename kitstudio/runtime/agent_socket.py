@@ -29,7 +29,8 @@ class Guest(Protocol):
 
 
 class AgentSocket:
-    """``backing``: the agent's socket on the host, empty for none; ``keys``: fingerprints that may be used."""
+    """``backing``: the agent's socket on the host, empty for none; ``keys``: fingerprints that may be used, None for
+    all. Both count from the next phase on."""
 
     def __init__(
         self,
@@ -37,15 +38,13 @@ class AgentSocket:
         owner: Account,
         known_hosts: Path,
         note: Note,
-        *,
-        keys: frozenset[str] | None = None,
     ) -> None:
         self.backing = ""
+        self.keys: frozenset[str] | None = None
         self._grants = {grant.phase: grant for grant in grants}
         self._owner = owner
         self._known_hosts = known_hosts
         self._note = note
-        self._keys = keys
         self._open: list[Closable] = []
         self._serving: set[asyncio.Task[None]] = set()
 
@@ -59,7 +58,7 @@ class AgentSocket:
         grant = self._grants.get(phase)
         if grant is None:
             return
-        relay = AgentRelay(Path(self.backing), grant, known_host_keys(self._known_hosts), self._note, keys=self._keys)
+        relay = AgentRelay(Path(self.backing), grant, known_host_keys(self._known_hosts), self._note, keys=self.keys)
 
         async def serve(reader: Any, writer: Any, host: str, port: int) -> None:
             task = asyncio.ensure_future(relay.serve(reader, writer))

@@ -30,7 +30,13 @@ Tell = Callable[[LaunchPhase, str, float | None], None]
 
 
 async def launch(
-    folder: SandboxFolder, tell: Tell, *, first: bool, secrets: Mapping[str, str] | None = None, agent: str = ""
+    folder: SandboxFolder,
+    tell: Tell,
+    *,
+    first: bool,
+    secrets: Mapping[str, str] | None = None,
+    agent: str = "",
+    keys: frozenset[str] | None = None,
 ) -> None:
     """Start the supervisor and follow its launch to ready; on any failure it is down when this returns.
 
@@ -40,7 +46,7 @@ async def launch(
     tell(LaunchPhase.BOOT, "", None)
     child = await asyncio.to_thread(_spawn, folder)
     try:
-        await _follow(folder, child, tell, first=first, secrets=dict(secrets or {}), agent=agent)
+        await _follow(folder, child, tell, first=first, secrets=dict(secrets or {}), agent=agent, keys=keys)
     except BaseException:
         await asyncio.shield(_abandon(folder, child))
         raise
@@ -155,7 +161,9 @@ async def _follow(
     first: bool,
     secrets: Mapping[str, str],
     agent: str,
+    keys: frozenset[str] | None,
 ) -> None:
+    usable = None if keys is None else sorted(keys)
     while True:
         if child.poll() is not None:
             raise SandboxError(
@@ -164,7 +172,7 @@ async def _follow(
             )
         try:
             async with control.request(
-                folder.path, "launch", first=first, secrets=dict(secrets), agent=agent
+                folder.path, "launch", first=first, secrets=dict(secrets), agent=agent, keys=usable
             ) as channel:
                 while True:
                     answer = await channel.receive_json()

@@ -85,7 +85,8 @@ class LaunchOptions:
     ``workspace``: host folder shown at the image's working directory, None for none. ``env``: runtime overrides
     (§6.1), already part of the approved effective form. ``private_names``: names the person lets reach private
     addresses (Settings), each with its address or ``""`` for whatever it resolves to; a name still needs its entry.
-    ``ssh_agent`` and ``ssh_known_hosts``: an agent's socket and a file of host keys in place of the person's own.
+    ``ssh_agent`` and ``ssh_known_hosts``: an agent's socket and a file of host keys in place of the person's own;
+    ``ssh_keys``: fingerprints of the keys that may be used, None for what the person says at each start.
     ``git_name`` and ``git_email``: the person's identity for Kits that ask for it; both or none. ``idle``: seconds
     without a session after which it is stopped, 0 never; a set with ``long-running@1`` never is. ``ports``: the host
     port a published one must have, by ``8080/tcp``; others get a free one.
@@ -100,6 +101,7 @@ class LaunchOptions:
     private_names: Mapping[str, str] = field(default_factory=dict)
     ssh_agent: str = ""
     ssh_known_hosts: str = ""
+    ssh_keys: tuple[str, ...] | None = None
     git_name: str = ""
     git_email: str = ""
     idle: float = 1800.0

@@ -54,7 +54,7 @@ class LaunchPlan:
     """``launch.json``. ``layers``: squashfs files, lowest first. ``hosts``: names with a settled address.
 
     ``private_names``: names the person let reach private addresses. ``secrets``: values never written elsewhere.
-    ``agent_socket`` and ``known_hosts``: stated in place of the person's own; empty: those.
+    ``agent_socket``, ``agent_keys`` and ``known_hosts``: stated in place of the person's own; empty (None): those.
     ``identity``: the pair chosen at create, kept for the sandbox's life. ``idle``: seconds without a session after
     which it is stopped, 0 never.
     """
@@ -80,6 +80,7 @@ class LaunchPlan:
     agent: tuple[AgentGrant, ...] = ()
     agent_socket: str = ""
     known_hosts: str = ""
+    agent_keys: tuple[str, ...] | None = None
     volumes: tuple[PlannedVolume, ...] = ()
     mounts: tuple[PlannedMount, ...] = ()
     ports: tuple[PlannedPort, ...] = ()

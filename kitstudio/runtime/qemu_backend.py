@@ -67,7 +67,8 @@ class QemuBackend:
     """``backend.Backend`` on QEMU. ``home``: folder with ``sandboxes/``; ``cache``: folder with ``layers/``.
 
     ``probe``: finds (acceleration, why); injected in tests. ``secrets``: what the host holds for
-    services (credential@1). ``agent``: the socket of the person's SSH agent, empty for none.
+    services (credential@1). ``agent``: the socket of the person's SSH agent, empty for none; ``agent_keys``: the
+    fingerprints of it that may be used, None for all. Both are asked at each start.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class QemuBackend:
         probe: Probe | None = None,
         secrets: SecretSource | None = None,
         agent: Callable[[], str] = lambda: "",
+        agent_keys: Callable[[], frozenset[str] | None] = lambda: None,
     ) -> None:
         self._sandboxes = home / "sandboxes"
         self._state = cache
@@ -87,6 +89,7 @@ class QemuBackend:
         self._probe = probe or self._really_probe
         self._secrets = secrets or _no_secrets
         self._agent = agent
+        self._agent_keys = agent_keys
         self._acceleration: tuple[str, str] | None = None
 
     def capabilities(self) -> frozenset[str]:
@@ -131,7 +134,7 @@ class QemuBackend:
             await asyncio.to_thread(_fix_ports, folder, prepared.plan, options.ports)
             await make_volumes(folder.path, prepared.plan.volumes)
             await create_disk(folder.upper, UPPER_MIB, "upper")
-            await launch(folder, tell, first=True, secrets=held, agent=agent)
+            await launch(folder, tell, first=True, secrets=held, agent=agent, keys=self._keys(prepared.plan))
         except BaseException:
             await asyncio.shield(self._discard(folder))
             raise
@@ -160,7 +163,8 @@ class QemuBackend:
                     remedy="Recreate the sandbox: its layers are fetched again, its writable layer starts afresh.",
                 )
             agent = plan.agent_socket or self._agent()
-            await launch(folder, _teller(progress), first=False, secrets=await self._held(plan), agent=agent)
+            held = await self._held(plan)
+            await launch(folder, _teller(progress), first=False, secrets=held, agent=agent, keys=self._keys(plan))
         return await self.status(name)
 
     async def stop(self, name: str) -> None:
@@ -214,7 +218,7 @@ class QemuBackend:
                 await make_volumes(folder.path, prepared.plan.volumes)
                 await create_disk(folder.upper, UPPER_MIB, "upper")
                 folder.hooks.unlink(missing_ok=True)
-                await launch(folder, tell, first=True, secrets=held, agent=agent)
+                await launch(folder, tell, first=True, secrets=held, agent=agent, keys=self._keys(prepared.plan))
             except BaseException:
                 await asyncio.shield(halt(folder))
                 for path, text in old_texts.items():
@@ -309,6 +313,10 @@ class QemuBackend:
         except SandboxError:
             return {}
         return {str(service): str(text) for service, text in found.items()}
+
+    def _keys(self, plan: LaunchPlan) -> frozenset[str] | None:
+        """The agent's keys a sandbox may use: those it was created with, else what the person says now."""
+        return self._agent_keys() if plan.agent_keys is None else frozenset(plan.agent_keys)
 
     async def _live_agent(self, stated: str) -> str:
         path = stated or self._agent()

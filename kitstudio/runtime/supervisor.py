@@ -208,6 +208,8 @@ class Supervisor:
             case "launch":
                 self._bind(request.get("secrets"))
                 self._agent.backing = str(request.get("agent", ""))
+                keys = request.get("keys", ())
+                self._agent.keys = None if keys is None else frozenset(map(str, keys))
                 await self._serve_launch(channel, first=request.get("first") is True)
             case "renewed":
                 fresh = {name: self._secrets[name] for name in self._fresh if name in self._secrets}

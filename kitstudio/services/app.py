@@ -112,7 +112,11 @@ class Studio:
                 from kitstudio.runtime.qemu_backend import QemuBackend
 
                 self._backend = QemuBackend(
-                    self.home.data, self.home.cache, secrets=self.credentials.held, agent=self._ssh_agent
+                    self.home.data,
+                    self.home.cache,
+                    secrets=self.credentials.held,
+                    agent=self.ssh_agent,
+                    agent_keys=self._ssh_keys,
                 )
             self._sandboxes = Sandboxes(
                 self._backend,
@@ -177,10 +181,17 @@ class Studio:
         lock, document = await self.approvals.granted(lock_sha256)
         return await self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
 
-    def _ssh_agent(self) -> str:
-        """The socket of the person's SSH agent; empty where there is none or it is switched off."""
+    def ssh_agent(self) -> str:
+        """The socket of the person's SSH agent; empty where there is none, it is switched off or not known."""
+        if self.settings.fault("ssh."):
+            return ""
         stated = self.settings.text("ssh.agent")
         return os.environ.get("SSH_AUTH_SOCK", "") if stated == "system" else stated
+
+    def _ssh_keys(self) -> frozenset[str] | None:
+        """The fingerprints Kits may use, None for all."""
+        kept = self.settings.texts("ssh.keys")
+        return None if kept == ("all",) else frozenset(kept)
 
     async def _renew(self, service: str, text: str) -> None:
         await self.credentials.renew(service, text)

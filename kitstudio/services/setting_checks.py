@@ -93,9 +93,63 @@ def address(value: object) -> str:
     return text.rstrip("/")
 
 
+def author(value: object) -> str:
+    """A name for commits, as Git keeps it: empty, or text with a letter or digit and without its own brackets."""
+    text = _line(value)
+    if "<" in text or ">" in text:
+        raise ValueError("must not hold < or >, which Git takes out")
+    if text and not any(letter.isalnum() for letter in text):
+        raise ValueError("must hold a letter or a digit")
+    return text
+
+
+def author_address(value: object) -> str:
+    """An e-mail address for commits, empty or ``somebody@somewhere``."""
+    text = _line(value)
+    if text and not re.fullmatch(r"[^\s<>@]+@[^\s<>@]+", text):
+        raise ValueError("must be an address such as ada@example.com")
+    return text
+
+
+def agent(value: object) -> str:
+    """An SSH agent: ``system``, the whole path of a socket, or empty for none."""
+    text = _line(value)
+    if text not in ("", "system") and not Path(text).is_absolute():
+        raise ValueError("must be system, the whole path of a socket, or empty")
+    return text
+
+
+def agent_keys(value: object) -> tuple[str, ...]:
+    """Keys of an SSH agent by fingerprint, or ``all`` of them; none where the list is empty."""
+    found = texts(value)
+    for item in found:
+        if item != "all" and not re.fullmatch(r"SHA256:[A-Za-z0-9+/]{43}", item):
+            raise ValueError(f"“{item[:80]}” must be a fingerprint as ssh-add -l shows it, or all")
+    if "all" in found and len(found) > 1:
+        raise ValueError("must be all or fingerprints, not both")
+    return found
+
+
+def folder(value: object) -> str:
+    """A folder by its whole path, which is not the whole computer; empty for none."""
+    text = _line(value)
+    if not text:
+        return ""
+    path = Path(text).expanduser()
+    if not path.is_absolute() or path == Path("/") or ".." in path.parts:
+        raise ValueError("must be the whole path of a folder")
+    return text
+
+
 def optional(check: Callable[[object], str]) -> Callable[[object], str]:
     """``check``, or nothing stated."""
     return lambda value: "" if value == "" else check(value)
+
+
+def _line(value: object) -> str:
+    if not isinstance(value, str) or len(value) > 4096 or not value.isprintable():
+        raise ValueError("must be one line of text")
+    return value.strip()
 
 
 def _host(text: str) -> str:

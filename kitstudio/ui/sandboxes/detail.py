@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QTabBar, QVBoxLa
 from kitstudio.models.words import claim
 from kitstudio.runtime.backend import Decision, SandboxStatus, State
 from kitstudio.ui.fonts import Type
+from kitstudio.ui.sandboxes.credentials_view import CredentialsView
 from kitstudio.ui.sandboxes.lifecycle_view import LifecycleView
 from kitstudio.ui.sandboxes.models import Verdict
 from kitstudio.ui.sandboxes.network_view import NetworkView
@@ -35,8 +36,8 @@ from kitstudio.ui.widgets.composite import StateView
 from kitstudio.ui.widgets.painters import ChipLook
 from kitstudio.ui.widgets.text import tr, visible
 
-TERMINAL, NETWORK, LIFECYCLE, PORTS, STORAGE, LOG, DETAILS = range(7)
-TAB_NAMES = ("Terminal", "Network", "Lifecycle", "Ports", "Storage", "Log", "Details")
+TERMINAL, NETWORK, LIFECYCLE, PORTS, STORAGE, CREDENTIALS, LOG, DETAILS = range(8)
+TAB_NAMES = ("Terminal", "Network", "Lifecycle", "Ports", "Storage", "Credentials", "Log", "Details")
 
 
 class SandboxDetail(QWidget):
@@ -88,6 +89,7 @@ class SandboxDetail(QWidget):
         self.lifecycle = LifecycleView(theme)
         self.ports = PortsView(theme)
         self.storage = StorageView(theme)
+        self.credentials = CredentialsView(theme)
         self.log = LogView(theme)
         self.details = DetailsView(theme)
         self._pages = QStackedWidget()
@@ -97,6 +99,7 @@ class SandboxDetail(QWidget):
             self.lifecycle,
             self.ports,
             self.storage,
+            self.credentials,
             self.log,
             self.details,
         ):

@@ -5,6 +5,7 @@ Every action is a job of the studio; the page asks, shows what the backend says,
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import HostMountFolder, SandboxError, SandboxStatus, State, Terminal
 from kitstudio.services.app import Studio
+from kitstudio.services.credential_uses import uses_in
 from kitstudio.services.jobs import Job, JobState, JobView
 from kitstudio.services.sandboxes import Launch, Operation
 from kitstudio.ui.ending import end_with_window
@@ -23,11 +25,22 @@ from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import Navigator, PageName
 from kitstudio.ui.page import Page
 from kitstudio.ui.sandboxes.confirm import ConfirmDialog
-from kitstudio.ui.sandboxes.detail import DETAILS, LIFECYCLE, LOG, NETWORK, PORTS, STORAGE, TERMINAL, SandboxDetail
+from kitstudio.ui.sandboxes.detail import (
+    CREDENTIALS,
+    DETAILS,
+    LIFECYCLE,
+    LOG,
+    NETWORK,
+    PORTS,
+    STORAGE,
+    TERMINAL,
+    SandboxDetail,
+)
 from kitstudio.ui.sandboxes.launch_view import LaunchView
 from kitstudio.ui.sandboxes.list_view import SandboxList
 from kitstudio.ui.sandboxes.models import SandboxModel
 from kitstudio.ui.sandboxes.words import acceleration_words
+from kitstudio.ui.sign_in.bind_dialog import BindDialog
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.terminal.panel import TerminalPanel
 from kitstudio.ui.theme import Theme, Tone
@@ -83,6 +96,7 @@ class SandboxesPage(Page):
         self.detail.ports.chosen.connect(self._move_port)
         self.detail.storage.open_wanted.connect(self._show_folder)
         self.detail.storage.delete_wanted.connect(self._ask_delete)
+        self.detail.credentials.bind_wanted.connect(self._open_bind)
         self._right = QStackedWidget()
         for view in (self.empty, self.failed, self.launch, self.detail):
             self._right.addWidget(view)
@@ -318,6 +332,11 @@ class SandboxesPage(Page):
         elif tab == STORAGE:
             shared = [each for each in await sandboxes.mounts() if name in each.sandboxes]
             self.detail.storage.show_storage(await sandboxes.storage(name), shared)
+        elif tab == CREDENTIALS:
+            details = await sandboxes.details(name)
+            uses = await asyncio.to_thread(uses_in, details.get("effective", ""))
+            bound = [each.service for each in await self.studio.credentials.list()]
+            self.detail.credentials.show_credentials(uses, bound, self.model.sandbox(number).skipped)
         elif tab == LOG:
             self.detail.log.show_log(await sandboxes.log(name))
         elif tab == DETAILS:
@@ -334,6 +353,15 @@ class SandboxesPage(Page):
         self._say_status(self._rows())
 
     # Actions
+
+    def _open_bind(self, service: str) -> None:
+        dialog = BindDialog(self.theme, self.studio, service, parent=self.window())
+        dialog.bound.connect(lambda name: self._tasks.start(self._rebind(name), "bind"))
+        dialog.open()
+
+    async def _rebind(self, service: str) -> None:
+        await self.studio.sandboxes.rebind(service)
+        self._fetch_now()
 
     def _move_port(self, container: str, host_port: int) -> None:
         self._tasks.start(self._publish(self._chosen, container, host_port), "port")

@@ -24,8 +24,8 @@ class SharedFoldersSection(SettingsSection):
             context,
             tr("Shared folders"),
             tr(
-                "A Kit may ask for a folder of this computer that all of its sandboxes share. It outlives them, and only "
-                "you delete it."
+                "A Kit may ask for a folder of this computer that all of its sandboxes share. It outlives them, and "
+                "only you delete it."
             ),
         )
         self.add(tr("Looking…"), "")

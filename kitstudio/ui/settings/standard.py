@@ -6,12 +6,16 @@ from kitstudio.ui.approvals.policy_section import PolicySection
 from kitstudio.ui.settings.appearance import AppearanceSection
 from kitstudio.ui.settings.caches import CachesSection
 from kitstudio.ui.settings.catalogs import CatalogsSection
+from kitstudio.ui.settings.git_identity import GitIdentitySection
 from kitstudio.ui.settings.machine import MachineSection
 from kitstudio.ui.settings.network import NetworkSection
 from kitstudio.ui.settings.sandboxes import SandboxesSection
 from kitstudio.ui.settings.section import register, subjects
+from kitstudio.ui.settings.services import ServicesSection
 from kitstudio.ui.settings.shared_folders import SharedFoldersSection
 from kitstudio.ui.settings.sign_ins import SignInsSection
+from kitstudio.ui.settings.skills import SkillsSection
+from kitstudio.ui.settings.ssh_agent import SshAgentSection
 
 
 def register_all() -> None:
@@ -19,8 +23,12 @@ def register_all() -> None:
     known = {subject.key for subject in subjects()}
     for key, icon, order, build in (
         ("sign-in", "user", 100, SignInsSection),
+        ("services", "credentials", 200, ServicesSection),
+        ("ssh-agent", "ssh-agent", 220, SshAgentSection),
+        ("git-identity", "tag", 240, GitIdentitySection),
         ("approvals", "approvals", 300, PolicySection),
         ("sandboxes", "sandboxes", 400, SandboxesSection),
+        ("skills", "skills", 440, SkillsSection),
         ("shared-folders", "folder", 450, SharedFoldersSection),
         ("catalogs", "catalog", 500, CatalogsSection),
         ("caches", "storage", 600, CachesSection),
