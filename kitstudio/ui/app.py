@@ -90,16 +90,16 @@ def page_factories() -> dict[PageName, PageFactory]:
 
 
 def theme_of(studio: Studio) -> Theme:
-    """The theme the settings ask for, dressed on the application."""
-    theme = Theme(Mode(studio.settings.text("ui.theme")), float(str(studio.settings.get("ui.text_scale"))))
-    theme.install()
-    return theme
+    """The theme the settings ask for, not yet on the application."""
+    return Theme(Mode(studio.settings.text("ui.theme")), float(str(studio.settings.get("ui.text_scale"))))
 
 
 async def open_window(options: Options) -> tuple[Studio, MainWindow]:
     """A studio and its window, shown. Raises what a person must be told."""
     studio = await Studio.open(options)
-    window = MainWindow(studio, theme_of(studio), page_factories())
+    theme = theme_of(studio)
+    window = MainWindow(studio, theme, page_factories())
+    theme.install()  # last: dressed once, not again for every layout that is filled
     window.show()
     return studio, window
 
