@@ -27,6 +27,7 @@ def main(options: Options, paths: Sequence[Path]) -> int:
 async def _run(options: Options, paths: Sequence[Path]) -> int:
     studio = await Studio.open(options)
     theme = theme_of(studio)
+    theme.install()
     editors = Editors(theme)
     done = asyncio.Event()
     waiting = len(set(paths))
