@@ -22,6 +22,7 @@ from kitstudio.runtime.proxy.client import ByteReader, ByteWriter, Client, Limit
 from kitstudio.runtime.proxy.dial import CHUNK, Connector, Forbidden, Resolver, Unreachable, connect, dial, resolve
 from kitstudio.runtime.proxy.exchange import carry, exchange, post_once
 from kitstudio.runtime.proxy.log import DecisionLog
+from kitstudio.runtime.proxy.names import WildcardNames
 from kitstudio.runtime.proxy.oauth import MAX_BODY
 from kitstudio.runtime.proxy.presenter import NoPresenter, Presenter, TokenEndpoint
 from kitstudio.runtime.proxy.request import (
@@ -45,7 +46,7 @@ class Proxy:
     """One sandbox's proxy. ``phase`` starts closed; ``switch`` changes it and cuts what is open.
 
     ``presenter`` puts credentials in place; ``authority`` issues the certificates shown to the guest where a connection
-    is looked into; ``upstream`` verifies the real servers.
+    is looked into; ``upstream`` verifies the real servers; ``names`` bounds what wildcards let it look up.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Proxy:
         presenter: Presenter | None = None,
         authority: Authority | None = None,
         upstream: ssl.SSLContext | None = None,
+        names: WildcardNames | None = None,
     ) -> None:
         self.phase = Phase.CLOSED
         self._policy = policy
@@ -71,6 +73,7 @@ class Proxy:
         self._presenter: Presenter = presenter or NoPresenter()
         self._issuer = authority
         self._upstream = upstream
+        self._names = names or WildcardNames()
         self._open: set[asyncio.Task[None]] = set()
 
     @property
@@ -236,6 +239,7 @@ class Proxy:
         self, client: Client, request: h11.Request, ruling: Ruling, *, secure: bool = False
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         """Record the ruling and connect; None where it was refused or nobody answers, the client told."""
+        ruling = self._names.admit(ruling)
         if not ruling.allowed:
             self._record(ruling, request)
             await client.refuse(403, _refusal(ruling))
