@@ -9,6 +9,7 @@ import os
 import secrets
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import asyncssh
@@ -123,7 +124,8 @@ class Machine:
         """A new QMP client, connected; the caller disconnects it. One at a time."""
         client = QMPClient("kitstudio")
         try:
-            await asyncio.wait_for(client.connect(str(self._folder / command.QMP_SOCKET)), 5)
+            with _short_path(self._folder) as place:
+                await asyncio.wait_for(client.connect(f"{place}/{command.QMP_SOCKET}"), 5)
         except (OSError, QMPError, TimeoutError) as error:
             raise SandboxError(f"QEMU does not answer: {error}.", where="machine") from error
         return client
@@ -283,12 +285,18 @@ def _prepare_folder(spec: MachineSpec) -> None:
 
 
 async def _connect_unix(channel: socket.socket, path: Path) -> None:
-    # a path in /proc keeps the name under the limit of socket addresses, however deep the folder lies
-    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    with _short_path(path.parent) as place:
+        await asyncio.get_running_loop().sock_connect(channel, f"{place}/{path.name}")
+
+
+@contextlib.contextmanager
+def _short_path(folder: Path) -> Iterator[str]:
+    """The folder under a name in /proc: within the limit of socket addresses, however deep it lies."""
+    handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        await asyncio.get_running_loop().sock_connect(channel, f"/proc/self/fd/{folder}/{path.name}")
+        yield f"/proc/self/fd/{handle}"
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 async def _greet(channel: socket.socket) -> None:

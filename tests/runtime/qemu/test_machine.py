@@ -27,7 +27,10 @@ AGENT = Identity(1000, 1000)
 
 @pytest.mark.vm
 async def test_layers_shares_and_restart(tmp_path: Path) -> None:
-    """One machine, booted twice: whiteouts, opaque folders, root's own mode, shared folders, what survives a stop."""
+    """One machine, booted twice: whiteouts, opaque folders, root's own mode, shared folders, what survives a stop.
+
+    It lies deeper than the address of a socket is long.
+    """
     lower = tar_of(
         *(folder("d"), member("d/old"), folder("keep", mode=0o711, uid=7), member("keep/a")),
         *(member("gone"), folder("q"), member("q/x")),
@@ -47,7 +50,7 @@ async def test_layers_shares_and_restart(tmp_path: Path) -> None:
     (work / "from-host").write_text("host\n")
     (readonly / "f").write_text("fixed\n")
     shares = (Share(work, "work", False, "/home/agent/work"), Share(readonly, "ro", True, "/mnt/ro"))
-    spec = await machine_spec(tmp_path, lower, upper, shares=shares)
+    spec = await machine_spec(tmp_path / ("deep" * 40), lower, upper, shares=shares)
     async with running(spec) as (machine, session):
         assert await sh(session, "ls /d /q; ls -d /gone 2>&1 | grep -c No") == "/d:\n\n/q:\ny\n1\n"
         assert await sh(session, "stat -c '%a %u' / /keep; ls /keep") == "751 0\n711 7\na\nb\n"
