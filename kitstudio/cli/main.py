@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.output import (
@@ -52,6 +52,10 @@ class Run:
 
             self._studio = await Studio.open(self.options)
         return self._studio
+
+    def decide_as(self, user: str) -> None:
+        """Whose decisions the records say these are; before the services are opened."""
+        self.options = replace(self.options, user=user)
 
     async def close(self) -> None:
         """End what was opened."""
@@ -141,9 +145,10 @@ async def _with_studio(run: Run, implementation: Callable[[Run], Awaitable[int]]
 
 
 def _code(error: KitStudioError) -> int:
+    from kitstudio.runtime.backend import SandboxRefused
     from kitstudio.services.approvals import GateRefused
 
-    return REFUSED if isinstance(error, GateRefused) else FAILED
+    return REFUSED if isinstance(error, GateRefused | SandboxRefused) else FAILED
 
 
 def _before_command(words: list[str]) -> list[str]:

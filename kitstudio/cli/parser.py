@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import kitstudio
+from kitstudio.cli.adapter_parser import Intermixed, add_verbs
 from kitstudio.cli.output import UsageError
 
 JSON_LINES = frozenset(("search", "history", "launch", "logs", "network", "updates"))
@@ -77,6 +78,11 @@ _Command = Callable[[str, str, str], Parser]
 def _common() -> Parser:
     """Global flags, accepted before and after the command."""
     common = Parser(add_help=False)
+    _global_options(common)
+    return common
+
+
+def _global_options(common: argparse.ArgumentParser) -> None:
     group = common.add_argument_group("global options")
     hidden = argparse.SUPPRESS
     group.add_argument("--home", type=Path, metavar="DIR", default=hidden, help="where all state is kept")
@@ -90,7 +96,6 @@ def _common() -> Parser:
         default=hidden,
         help="a registry to speak to without TLS (loopback needs no flag); may be repeated",
     )
-    return common
 
 
 def _references(parser: Parser, *, values: bool = True) -> None:
@@ -246,6 +251,9 @@ def _machine(command: _Command) -> None:
     settings.add_argument("action", nargs="?", choices=("get", "set"))
     settings.add_argument("key", nargs="?", metavar="KEY")
     settings.add_argument("value", nargs="?", metavar="VALUE")
+    verbs = Intermixed(add_help=False)
+    _global_options(verbs)
+    add_verbs(command("adapter", "adapter:capabilities", "the conformance adapter of the specification"), verbs)
     tour = command("tour", "machine:tour", "drive the real window through the main job, with pictures")
     tour.add_argument("--out", type=Path, default=Path("tour"), metavar="DIR", help="where pictures go (default: tour)")
     doctor = command("doctor", "machine:doctor", "what this machine can do and what is missing")

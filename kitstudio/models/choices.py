@@ -50,10 +50,13 @@ def choose(
 ) -> Chosen:
     """Select one Kit's requests.
 
-    ``claimed``: types the runtime enforces, None when no runtime is asked. A required request it does not claim stays
-    in, so that the whole ask is seen; the problem says that it cannot run.
+    ``choices``: ``KIT#PATH`` of an optional item, or of one member of a group, which then goes as a whole and names
+    the member as what was refused. ``claimed``: types the runtime enforces, None when no runtime is asked. A required
+    request it does not claim stays in, so that the whole ask is seen; the problem says that it cannot run.
     """
     offered = []
+    refused_members: set[int] = set()
+    partly: set[str] = set()
     problems: dict[str, Problem] = {}
     refused: dict[str, str] = {}
     for index, item in enumerate(descriptor.capabilities):
@@ -67,12 +70,20 @@ def choose(
                 problems.setdefault(type_, _unsupported(kit, type_))
             continue
         wanted = choices.get(f"{kit}#{path}", True)
-        if missing or not wanted:
+        off = {id(m.entry) for m in members if m.path != path and not choices.get(f"{kit}#{m.path}", True)}
+        if missing or off or not wanted:
             refused[path] = _reason(missing) if missing else "switched off"
+            if wanted:
+                refused_members |= off
+                partly |= {path} if off else set()
         offered.append(_choice(kit, path, item, members, refused.get(path, ""), not missing, lines))
 
     def decide(path: str, entry: Capability) -> Decision:
         if path not in refused:
+            return Decision(True)
+        if id(entry) in refused_members:
+            return Decision(False, "switched off")
+        if path in partly and refused[path] == "switched off":
             return Decision(True)
         if claimed is not None and entry.type in claimed and refused[path] != "switched off":
             return Decision(True)

@@ -22,11 +22,12 @@ from kitstudio.models.notes import Note, filled, notes
 from kitstudio.models.plan import Plan
 from kitstudio.models.resolve import Resolution, Unit
 from kitstudio.models.review import Review
-from kitstudio.models.selection import members_of
-from kitstudio.models.surface import Surface, Widening, diff_widenings, project
+from kitstudio.models.selection import Selection, members_of
+from kitstudio.models.surface import CATEGORIES, Surface, Widening, diff_widenings, project
 
 FORMAT = "kitstudio lock"
 VERSION = 1
+ANSWERS = ("approved", "declined")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ class ApprovedLock:
     Only ``services.approvals`` makes one; ``runtime`` accepts nothing else. ``effective``: the enforced
     descriptor; ``selected``: per reference, the Kit's own selected part (hooks keep their Kit this way);
     ``lines``: per reference, dotted path → 1-based line, for "which descriptor line decided". ``secrets``: values of
-    secret inputs, so that whoever writes something down can leave them out.
+    secret inputs, so that whoever writes something down can leave them out. ``records``: per reference, what was
+    selected and skipped, and why (§7.1.1).
     """
 
     lock: Lock
@@ -86,6 +88,7 @@ class ApprovedLock:
     lines: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    records: Mapping[str, Selection] = field(default_factory=dict, repr=False)
 
 
 def from_plan(name: str, plan: Plan) -> Lock:
@@ -197,7 +200,10 @@ def decode(text: str) -> Lock:
         kit.close()
     answers = []
     for answer in reader.objects("answers"):
-        answers.append(Answer(answer.text("key"), answer.text("answer")))
+        given = Answer(answer.text("key"), answer.text("answer"))
+        if given.answer not in ANSWERS or given.key.partition(":")[0] not in CATEGORIES.values():
+            raise answer.fault("answers nothing that a person is asked")
+        answers.append(given)
         answer.close()
     lock = Lock(
         reader.text("name"),

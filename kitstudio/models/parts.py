@@ -11,7 +11,7 @@ from kitstudio.models.descriptor import Capability, Descriptor, Source
 from kitstudio.models.prepare import Remembered
 from kitstudio.models.problems import Problem
 from kitstudio.models.review import Permission, entry_permissions
-from kitstudio.models.selection import Selection
+from kitstudio.models.selection import Selection, members_of
 from kitstudio.models.surface import Surface
 from kitstudio.models.versions import reference_version
 
@@ -46,9 +46,12 @@ def part_of(
 ) -> Part:
     """A Kit's part; remembered, since most Kits of a set stay as they are when one input changes."""
     switched = tuple(
-        choices.get(f"{kit}#capabilities[{index}]", True)
+        choices.get(f"{kit}#{path}", True)
         for index, item in enumerate(descriptor.capabilities)
         if item.optional
+        for path in dict.fromkeys(
+            (f"capabilities[{index}]", *(m.path for m in members_of(item, f"capabilities[{index}]")))
+        )
     )
     key = (kit, switched, claimed, id(lines))
     part = _parts.get(descriptor, key, lambda: _made(kit, descriptor, choices, claimed, lines))

@@ -19,6 +19,10 @@ class SandboxError(KitStudioError):
     """A sandbox could not do what was asked. Carries the phase in ``where``."""
 
 
+class SandboxRefused(SandboxError):
+    """What was asked was understood and is declined: a capability that cannot be granted, storage that has an owner."""
+
+
 class State(StrEnum):
     """States as ``cli.md`` names them. ``BROKEN`` always comes with a repair."""
 
@@ -87,6 +91,8 @@ class LaunchOptions:
     addresses (Settings), each with its address or ``""`` for whatever it resolves to; a name still needs its entry.
     ``ssh_agent`` and ``ssh_known_hosts``: an agent's socket and a file of host keys in place of the person's own;
     ``ssh_keys``: fingerprints of the keys that may be used, None for what the person says at each start.
+    ``skills_store`` and ``skills_mode`` (off, readonly, readwrite): the person's own skills; without a mode what they
+    say at each start.
     ``git_name`` and ``git_email``: the person's identity for Kits that ask for it; both or none. ``idle``: seconds
     without a session after which it is stopped, 0 never; a set with ``long-running@1`` never is. ``ports``: the host
     port a published one must have, by ``8080/tcp``; others get a free one.
@@ -102,6 +108,8 @@ class LaunchOptions:
     ssh_agent: str = ""
     ssh_known_hosts: str = ""
     ssh_keys: tuple[str, ...] | None = None
+    skills_store: Path | None = None
+    skills_mode: str = ""
     git_name: str = ""
     git_email: str = ""
     idle: float = 1800.0
@@ -280,9 +288,16 @@ class Backend(Protocol):
     async def stop(self, name: str) -> None: ...
 
     async def recreate(
-        self, name: str, approved: ApprovedLock, images: ImageProvider, progress: Callable[[Progress], None]
+        self,
+        name: str,
+        approved: ApprovedLock,
+        images: ImageProvider,
+        progress: Callable[[Progress], None],
+        *,
+        anew: bool = False,
     ) -> SandboxStatus:
-        """Drop the writable layer and create again; the approved lock must be the sandbox's own."""
+        """Drop the writable layer and create again; the approved lock must be the sandbox's own, unless it is decided
+        ``anew``: then it takes the old one's place."""
 
     async def remove(self, name: str) -> None: ...
 
@@ -337,7 +352,7 @@ class Backend(Protocol):
     async def log(self, name: str) -> str: ...
 
     async def details(self, name: str) -> Mapping[str, str]:
-        """Lock, effective descriptor (YAML), full QEMU command line, paths."""
+        """Lock, effective descriptor (YAML), selection records and surface (JSON), full QEMU command line, paths."""
 
     def events(self) -> AsyncIterator[str]:
         """Names of sandboxes whose status, hooks or decisions changed."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,11 +15,11 @@ from kitstudio.models.canonical import plain_value
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.runtime.assemble import AssembledKit, Contract, assemble, show
-from kitstudio.runtime.backend import ImageProvider, KitImage, LaunchOptions, LaunchPhase, SandboxError
+from kitstudio.runtime.backend import ImageProvider, KitImage, LaunchOptions, LaunchPhase, SandboxError, SandboxRefused
 from kitstudio.runtime.capabilities import CLAIMED, unclaimed
 from kitstudio.runtime.capabilities.agent_context import Profile, plan_profile
 from kitstudio.runtime.capabilities.agent_sessions import plan_sessions
-from kitstudio.runtime.capabilities.agent_skills import plan_skills
+from kitstudio.runtime.capabilities.agent_skills import plan_destinations, plan_skills
 from kitstudio.runtime.capabilities.credential import plan_credentials
 from kitstudio.runtime.capabilities.git_identity import plan_identity
 from kitstudio.runtime.capabilities.host_mount import plan_mounts, wants_mounts
@@ -51,7 +52,7 @@ def refuse_unclaimed(approved: ApprovedLock) -> None:
     """A required type that nobody here enforces ends the create, by name."""
     missing = unclaimed(approved.effective)
     if missing:
-        raise SandboxError(
+        raise SandboxRefused(
             f"This set requires {', '.join(missing)}, which this program does not enforce yet.",
             where=approved.lock.name,
             remedy="Remove the Kit that asks for it, or choose a version where it is optional.",
@@ -87,21 +88,21 @@ async def prepare(
     """Everything before the boot. ``bound``: services that a secret is bound to; ``agent``: an SSH agent is there."""
     refuse_unclaimed(approved)
     host = this_host()
-    size = size_machine(
-        approved.effective, host, memory=options.memory, cpus=options.cpus, default_cpus=1 if accel == "tcg" else
-        min(2, host.cpus),
-    )  # fmt: skip
+    cpus = 1 if accel == "tcg" else min(2, host.cpus)
     await asyncio.to_thread(_check_workspace, options.workspace)
-    lifecycle = plan_lifecycle(approved)
-    identity, without_identity = plan_identity(approved.effective, options.git_name, options.git_email)
-    volumes, without_volumes = plan_volumes(approved.effective)
-    ports, without_ports = plan_ports(approved.effective)
-    credentials, without_secret = plan_credentials(approved, bound, options.name)
-    grants, without_agent = plan_agent(approved.effective, agent)
-    policy = build_policy(approved, frozenset(options.private_names))
+    with _declining():
+        size = size_machine(approved.effective, host, memory=options.memory, cpus=options.cpus, default_cpus=cpus)
+        lifecycle = plan_lifecycle(approved)
+        identity, without_identity = plan_identity(approved.effective, options.git_name, options.git_email)
+        volumes, without_volumes = plan_volumes(approved.effective)
+        ports, without_ports = plan_ports(approved.effective)
+        credentials, without_secret = plan_credentials(approved, bound, options.name)
+        grants, without_agent = plan_agent(approved.effective, agent)
+        policy = build_policy(approved, frozenset(options.private_names))
     kits, converted = await _fetch(approved, images, layers, tell)
     tell(LaunchPhase.COMPOSE, "", None)
-    contract = await asyncio.to_thread(assemble, kits, approved, options.env)
+    with _declining():
+        contract = await asyncio.to_thread(assemble, kits, approved, options.env)
     if options.workspace is not None and contract.workdir == "/":
         raise SandboxError(
             "The image names no working directory, so there is no place for the workspace.",
@@ -110,12 +111,14 @@ async def prepare(
         )
     account = contract.account
     unable = await why_not_shared(account.uid, account.gid) if wants_mounts(approved) else ""
-    mounts, without_mounts = plan_mounts(approved, volumes, contract.workdir if options.workspace else "", unable)
+    with _declining():
+        mounts, without_mounts = plan_mounts(approved, volumes, contract.workdir if options.workspace else "", unable)
     stack = [inventory for kit in kits for inventory in kit.inventories]
     added = await workdir_layer(contract, stack, layers, [layer.inventory for layer in converted])
-    profile = plan_profile(approved, contract.workdir)
-    _check_bodies(profile, stack)
-    skills, without_skills = plan_skills(approved.effective, lambda path: _is_file(stack, path))
+    with _declining():
+        profile = plan_profile(approved, contract.workdir)
+        _check_bodies(profile, stack)
+        skills, without_skills = plan_skills(approved.effective, lambda path: _is_file(stack, path))
     plan = LaunchPlan(
         name=options.name,
         layers=tuple(layer.path for layer in (*converted, *((added,) if added else ()))),
@@ -133,6 +136,9 @@ async def prepare(
         options=StatedOptions(options.memory, options.cpus, options.accel, dict(options.env), options.idle),
         identity=identity,
         skills=skills,
+        skill_places=plan_destinations(approved.effective),
+        skills_store=options.skills_store,
+        skills_mode=options.skills_mode,
         sessions=plan_sessions(approved.effective),
         credentials=credentials,
         agent=grants,
@@ -178,6 +184,8 @@ def options_of(plan: LaunchPlan) -> LaunchOptions:
         ssh_agent=plan.agent_socket,
         ssh_known_hosts=plan.known_hosts,
         ssh_keys=plan.agent_keys,
+        skills_store=plan.skills_store,
+        skills_mode=plan.skills_mode,
         git_name=plan.identity.name if plan.identity else "",
         git_email=plan.identity.email if plan.identity else "",
         idle=stated.idle,
@@ -229,6 +237,17 @@ async def _fetch(
             inventories.append(await asyncio.to_thread(Inventory.load, ready.inventory))
         kits.append(AssembledKit(image, tuple(inventories)))
     return kits, converted
+
+
+@contextmanager
+def _declining() -> Iterator[None]:
+    """What a type's plan raises is a refusal: what is asked was read, and cannot be given here."""
+    try:
+        yield
+    except SandboxRefused:
+        raise
+    except SandboxError as error:
+        raise SandboxRefused(error.what, where=error.where, remedy=error.remedy) from error
 
 
 def _check_workspace(workspace: Path | None) -> None:

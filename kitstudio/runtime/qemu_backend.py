@@ -12,7 +12,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import suppress
 from pathlib import Path
 
+from kitstudio.models import surface as surfaces
 from kitstudio.models.lock import ApprovedLock, encode
+from kitstudio.models.selection_json import records_json
 from kitstudio.runtime import control, ports, sessions, state
 from kitstudio.runtime.agent_socket import is_agent
 from kitstudio.runtime.attendance import START_AGAIN, Tell, halt, launch, restore_upper, settle, status_of, stopped
@@ -39,7 +41,7 @@ from kitstudio.runtime.capabilities.credential import wanted_services
 from kitstudio.runtime.capabilities.volume import plan_volumes
 from kitstudio.runtime.codec import to_json
 from kitstudio.runtime.guest.image import find_guest_image
-from kitstudio.runtime.host_mounts import list_mounts, remove_mount
+from kitstudio.runtime.host_mounts import list_mounts, remove_mount, why_not_shared
 from kitstudio.runtime.launch import LaunchPlan, Origin
 from kitstudio.runtime.layers import LayerCache
 from kitstudio.runtime.logs import read_logs
@@ -55,6 +57,7 @@ from kitstudio.runtime.proxy.log import read_decisions
 from kitstudio.runtime.qemu.disk import create_disk
 from kitstudio.runtime.qemu.probe import acceleration
 from kitstudio.runtime.shelf import claim, marks, paths, sweep
+from kitstudio.runtime.skill_store import OFF, Skills
 from kitstudio.runtime.state import SandboxFolder, check_name, read_or_none
 from kitstudio.runtime.storage import check_volumes, list_volumes, make_volumes
 
@@ -68,7 +71,7 @@ class QemuBackend:
 
     ``probe``: finds (acceleration, why); injected in tests. ``secrets``: what the host holds for
     services (credential@1). ``agent``: the socket of the person's SSH agent, empty for none; ``agent_keys``: the
-    fingerprints of it that may be used, None for all. Both are asked at each start.
+    fingerprints of it that may be used, None for all; ``skills``: the person's own skills. They are asked at each start.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class QemuBackend:
         secrets: SecretSource | None = None,
         agent: Callable[[], str] = lambda: "",
         agent_keys: Callable[[], frozenset[str] | None] = lambda: None,
+        skills: Callable[[], Skills] = Skills,
     ) -> None:
         self._sandboxes = home / "sandboxes"
         self._state = cache
@@ -90,6 +94,7 @@ class QemuBackend:
         self._secrets = secrets or _no_secrets
         self._agent = agent
         self._agent_keys = agent_keys
+        self._said_skills = skills
         self._acceleration: tuple[str, str] | None = None
 
     def capabilities(self) -> frozenset[str]:
@@ -134,7 +139,7 @@ class QemuBackend:
             await asyncio.to_thread(_fix_ports, folder, prepared.plan, options.ports)
             await make_volumes(folder.path, prepared.plan.volumes)
             await create_disk(folder.upper, UPPER_MIB, "upper")
-            await launch(folder, tell, first=True, secrets=held, agent=agent, keys=self._keys(prepared.plan))
+            await self._launch(folder, prepared.plan, tell, first=True, secrets=held, agent=agent)
         except BaseException:
             await asyncio.shield(self._discard(folder))
             raise
@@ -164,7 +169,7 @@ class QemuBackend:
                 )
             agent = plan.agent_socket or self._agent()
             held = await self._held(plan)
-            await launch(folder, _teller(progress), first=False, secrets=held, agent=agent, keys=self._keys(plan))
+            await self._launch(folder, plan, _teller(progress), first=False, secrets=held, agent=agent)
         return await self.status(name)
 
     async def stop(self, name: str) -> None:
@@ -179,14 +184,21 @@ class QemuBackend:
                 os.close(handle)
 
     async def recreate(
-        self, name: str, approved: ApprovedLock, images: ImageProvider, progress: Callable[[Progress], None]
+        self,
+        name: str,
+        approved: ApprovedLock,
+        images: ImageProvider,
+        progress: Callable[[Progress], None],
+        *,
+        anew: bool = False,
     ) -> SandboxStatus:
-        """A fresh writable layer under the same lock; when that fails the old one is put back."""
+        """A fresh writable layer under the same lock, or under one decided ``anew``; when that fails the old layer and
+        the old lock are put back."""
         folder = self._folder(name)
         tell = _teller(progress)
         async with folder.operating("recreate"):
             record = folder.read()
-            if approved.sha256 != record.lock_sha256:
+            if approved.sha256 != record.lock_sha256 and not anew:
                 raise SandboxError(
                     "The approved lock is not the one this sandbox was created from.",
                     where=name,
@@ -211,14 +223,15 @@ class QemuBackend:
             prepared = await prepare(
                 approved, options_of(old), accel, images, self._layers, tell, bound=held, agent=bool(agent)
             )
-            old_texts = {path: path.read_text(encoding="utf-8") for path in (folder.launch, folder.record)}
+            described = (folder.launch, folder.record, folder.lock, folder.effective, folder.selection)
+            old_texts = {path: path.read_text(encoding="utf-8") for path in described if path.exists()}
             os.replace(folder.upper, folder.previous_upper)
             try:
                 await self._lay_out(folder, approved, prepared)
                 await make_volumes(folder.path, prepared.plan.volumes)
                 await create_disk(folder.upper, UPPER_MIB, "upper")
                 folder.hooks.unlink(missing_ok=True)
-                await launch(folder, tell, first=True, secrets=held, agent=agent, keys=self._keys(prepared.plan))
+                await self._launch(folder, prepared.plan, tell, first=True, secrets=held, agent=agent)
             except BaseException:
                 await asyncio.shield(halt(folder))
                 for path, text in old_texts.items():
@@ -314,9 +327,28 @@ class QemuBackend:
             return {}
         return {str(service): str(text) for service, text in found.items()}
 
+    async def _launch(
+        self, folder: SandboxFolder, plan: LaunchPlan, tell: Tell, *, first: bool, secrets: Mapping[str, str], agent: str
+    ) -> None:
+        keys, skills = self._keys(plan), await self._skills(plan)
+        await launch(folder, tell, first=first, secrets=secrets, agent=agent, keys=keys, skills=skills)
+
     def _keys(self, plan: LaunchPlan) -> frozenset[str] | None:
         """The agent's keys a sandbox may use: those it was created with, else what the person says now."""
         return self._agent_keys() if plan.agent_keys is None else frozenset(plan.agent_keys)
+
+    async def _skills(self, plan: LaunchPlan) -> Skills:
+        """The person's own skills for a start, and why they are not shown where they must not or cannot be."""
+        said = Skills(str(plan.skills_store or ""), plan.skills_mode) if plan.skills_mode else self._said_skills()
+        if said.mode == OFF or not said.folder or not plan.skill_places:
+            return Skills()
+        try:
+            await asyncio.to_thread(refuse_own_folders, Path(said.folder), self._own)
+        except SandboxError:
+            return Skills(why="the folder holds Kit Studio’s own files, or lies among them")
+        account = plan.contract.account
+        unable = await why_not_shared(account.uid, account.gid)
+        return Skills(why=f"this computer cannot show it: {unable}") if unable else said
 
     async def _live_agent(self, stated: str) -> str:
         path = stated or self._agent()
@@ -395,11 +427,11 @@ class QemuBackend:
         return await asyncio.to_thread(read_logs, folder)
 
     async def details(self, name: str) -> Mapping[str, str]:
-        """Lock, effective descriptor, QEMU command line, paths."""
+        """Lock, effective descriptor, selection records, QEMU command line, paths."""
         folder = self._folder(name)
 
         def read() -> dict[str, str]:
-            texts = {"effective": folder.effective, "qemu": folder.command_line}
+            texts = {"effective": folder.effective, "selection": folder.selection, "qemu": folder.command_line}
             found = {key: path.read_text(encoding="utf-8") for key, path in texts.items() if path.exists()}
             if folder.lock.exists():
                 found["lock"] = state.read_json(Origin, folder.lock).text
@@ -436,8 +468,16 @@ class QemuBackend:
             state.write_json(folder.launch, to_json(plan))
             state.write_json(folder.lock, to_json(Origin(approved.lock.name, approved.sha256, encode(approved.lock))))
             state.write_text(folder.effective, effective_yaml(approved))
+            chosen = {"selection": records_json(approved.records), "surface": surfaces.to_json(approved.lock.surface)}
+            state.write_json(folder.selection, chosen)
             folder.write(
-                dataclasses.replace(folder.read(), accel=plan.accel, memory_limit=plan.memory, skipped=prepared.skipped)
+                dataclasses.replace(
+                    folder.read(),
+                    lock_sha256=approved.sha256,
+                    accel=plan.accel,
+                    memory_limit=plan.memory,
+                    skipped=prepared.skipped,
+                )
             )
 
         await asyncio.to_thread(write)

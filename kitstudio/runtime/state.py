@@ -88,6 +88,11 @@ class SandboxFolder:
         return self.path / "effective.yaml"
 
     @property
+    def selection(self) -> Path:
+        """What of the optional requests was selected when it was created, as JSON (§7.1.1)."""
+        return self.path / "selection.json"
+
+    @property
     def decisions(self) -> Path:
         return self.path / "decisions.jsonl"
 

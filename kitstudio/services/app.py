@@ -40,11 +40,13 @@ CLOSE_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the program was started (``cli.md``, global flags). ``home`` None = platformdirs."""
+    """How the program was started (``cli.md``, global flags). ``home`` None = platformdirs. ``user``: who decides, in
+    approval records; empty for the person's account name."""
 
     home: Path | None = None
     offline: bool = False
     plain_http: tuple[str, ...] = ()
+    user: str = ""
 
 
 class Studio:
@@ -67,6 +69,7 @@ class Studio:
             self.judgement.again,
             rebuild=lambda lock, document: relock(self.judgement, lock, document),
             policy=lambda: policy_of(self.settings),
+            user=options.user,
         )
         self.updates = Updates(
             self.approvals,

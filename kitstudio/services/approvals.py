@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from kitstudio.models import lock as locks
+from kitstudio.models import words
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import Answer, ApprovedLock, Lock
 from kitstudio.models.plan import Plan
@@ -219,7 +220,7 @@ class Approvals:
         if left:
             raise GateRefused(
                 f"{len(left)} critical finding{'s need' if len(left) > 1 else ' needs'} an answer of "
-                f"{'their' if len(left) > 1 else 'its'} own: {', '.join(f.key for f in left)}.",
+                f"{'their' if len(left) > 1 else 'its'} own: {', '.join(words.exact(f.key) for f in left)}.",
                 where=request.name,
                 remedy="Read each one and accept it by itself, or keep what was approved before.",
             )
@@ -406,6 +407,7 @@ class Approvals:
             {member.reference: dict(member.lines) for member in plan.members},
             dict(plan.environment),
             tuple(value for i in plan.inputs if i.secret and (value := plan.values.get(i.kit, {}).get(i.name))),
+            dict(plan.records),
         )
 
 

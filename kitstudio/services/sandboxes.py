@@ -145,14 +145,16 @@ class Sandboxes:
 
         return self._simple(name, f"Stop {name}", work)
 
-    def recreate(self, name: str) -> Job:
-        """Drop the writable layer and create again from the sandbox's own lock, as a job."""
+    def recreate(self, name: str, approved: ApprovedLock | None = None) -> Job:
+        """Drop the writable layer and create again, as a job: from the sandbox's own lock, or from ``approved``, which
+        takes its place."""
 
         async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
             status = await self._backend.status(name)
-            approved = await self._reapprove(status.lock_sha256)
-            self._launches[name] = replace(self._launches[name], lock=approved.lock)
-            return await self._backend.recreate(name, approved, self._images, progress)
+            lock = approved or await self._reapprove(status.lock_sha256)
+            self._launches[name] = replace(self._launches[name], lock=lock.lock)
+            anew = approved is not None
+            return await self._backend.recreate(name, lock, self._images, progress, anew=anew)
 
         return self._progressing(Launch(name, operation=Operation.RECREATE), work)
 

@@ -98,7 +98,7 @@ def test_every_command_of_the_contract_is_offered() -> None:
     contract = (
         "check schema validate inspect tags search resolve surface diff approve export copy publish updates history "
         "launch exec attach stop start recreate rm ls status logs network ports mounts login logout credentials "
-        "settings tour doctor"
+        "settings adapter tour doctor"
     )
     assert [name for name in contract.split() if f"    {name} " not in offered] == []
 

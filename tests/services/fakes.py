@@ -146,7 +146,13 @@ class FakeBackend:
         self._put(name, State.STOPPED)
 
     async def recreate(
-        self, name: str, approved: ApprovedLock, images: ImageProvider, progress: Callable[[Progress], None]
+        self,
+        name: str,
+        approved: ApprovedLock,
+        images: ImageProvider,
+        progress: Callable[[Progress], None],
+        *,
+        anew: bool = False,
     ) -> SandboxStatus:
         self.recreated.append(approved)
         return self._put(name, State.RUNNING)
