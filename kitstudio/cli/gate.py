@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -147,7 +148,7 @@ def tell_review(output: Output, review: Review) -> None:
             reason = f"; the Kit says: “{asker.reason}”" if asker.reason else ""
             output.say(f"    asked by {asker.kit}{line}{reason}")
         if finding.weight is Weight.CRITICAL:
-            output.say(f"    accept with --accept '{finding.key}'")
+            output.say(f"    accept with {_flags(finding)}")
     tell_uncounted(output, review.uncounted, "Also in this set" if review.first_grant else "Also changed")
     output.say()
 
@@ -180,19 +181,19 @@ def tell_uncounted(output: Output, changes: Iterable[Uncounted], lead: str) -> N
 async def _accepted(run: Run, request: Request, keep: Callable[[Request], Awaitable[None]]) -> frozenset[str] | None:
     """Keys of what was said yes to, None if something was not: by flags, else asked on a terminal."""
     stated = frozenset(run.args.accept)
-    known = {key for finding in request.review.findings for key in _keys(finding)}
+    known = {f"{w.category}:{w.detail}" for finding in request.review.findings for w in finding.widenings}
     for key in stated - known:
         run.output.note(f"warning: nothing here asks for {key}")
     open_ones = [
         finding
         for finding in request.review.findings
-        if not stated & _keys(finding) and not (run.args.yes and finding.weight is not Weight.CRITICAL)
+        if not stated.issuperset(finding.keys) and not (run.args.yes and finding.weight is not Weight.CRITICAL)
     ]
     if not open_ones and (request.review.widens or run.args.yes):
         return frozenset(finding.key for finding in request.critical)
     if not interactive() or run.output.as_json:
         critical = [finding for finding in open_ones if finding.weight is Weight.CRITICAL]
-        flags = [f"--accept '{finding.key}'" for finding in critical] if run.args.yes else ["--yes"]
+        flags = [_flags(finding) for finding in critical] if run.args.yes else ["--yes"]
         run.output.note(f"Not approved: nobody was there to ask. To approve, read the above and add {' '.join(flags)}.")
         return None
     questions = [f.tick or f.permission.sentence for f in open_ones if f.weight is Weight.CRITICAL]
@@ -223,8 +224,16 @@ def _answer(question: str) -> str:
             return answer
 
 
-def _keys(finding: Finding) -> frozenset[str]:
-    return frozenset((finding.key, *(f"{w.category}:{w.detail}" for w in finding.widenings)))
+def _flags(finding: Finding) -> str:
+    """What accepts one finding, as a shell takes it: nothing a Kit writes ends the quotes or the line."""
+    return " ".join(f"--accept {_quoted(key)}" for key in finding.keys)
+
+
+def _quoted(text: str) -> str:
+    if text.isprintable():
+        return shlex.quote(text)
+    plain = text.encode("unicode_escape").decode().replace("'", "\\'")
+    return f"$'{plain}'"
 
 
 def _problems(problems: tuple[Problem, ...]) -> list[dict[str, object]]:

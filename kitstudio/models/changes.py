@@ -106,7 +106,10 @@ def _asked(
             told.update(carried)
             as_a_whole = any(w in whole for w in carried)
             moved = () if as_a_whole else _left(before, candidate, carried)
-            yield Finding(_weighed(row, first, as_a_whole, moved), carried, tick=row.tick, moved_from=moved)
+            carried, heaviest = _heaviest_first(carried)
+            yield Finding(
+                _weighed(row, first, as_a_whole, moved), carried, tick=row.tick, moved_from=moved, heaviest=heaviest
+            )
     left: dict[Widening, list[str]] = {widening: [] for widening in whole - told}
     for kit, widenings in by_kit.items():
         for widening in widenings - told:
@@ -117,6 +120,16 @@ def _asked(
             row = replace(row, askers=tuple(Asker(kit, "") for kit in left[widening]))
             moved = () if widening in whole else _left(before, candidate, (widening,))
             yield Finding(_weighed(row, first, widening in whole, moved), (widening,), tick=row.tick, moved_from=moved)
+
+
+def _heaviest_first(carried: tuple[Widening, ...]) -> tuple[tuple[Widening, ...], int]:
+    """Widenings of one entry by the weight each has alone, and how many have the most: an entry that names a harmless
+    host beside every host is known by the latter."""
+    if len(carried) == 1:
+        return carried, 1
+    weights = {widening: permission_of((FIELD_OF[widening.category], widening.detail)).weight for widening in carried}
+    most = max(weights.values())
+    return tuple(sorted(carried, key=lambda w: -weights[w])), sum(weight == most for weight in weights.values())
 
 
 def _left(before: Side, candidate: Side, carried: Sequence[Widening]) -> tuple[str, ...]:

@@ -30,6 +30,9 @@ class LockReader:
             raise _fault("", "is too large")
         try:
             document = json.loads(text, object_pairs_hook=_once)
+            if "\\u" in text:
+                # A lone surrogate is no character: nothing could write it down again.
+                json.dumps(document, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise _fault("", f"is not JSON: {error}") from error
         reader = cls(document, "")
@@ -83,6 +86,10 @@ class LockReader:
         if unknown:
             raise _fault(f"{self._at(name)}.{unknown[0]}", "is not a field of a surface")
         return surfaces.from_json(value)
+
+    def fault(self, what: str) -> DescriptorError:
+        """That this object is not what a lock holds there."""
+        return _fault(self._where, what)
 
     def close(self) -> None:
         """Refuse what nobody asked for."""

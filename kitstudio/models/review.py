@@ -67,6 +67,7 @@ class Chip:
 class Finding:
     """One descriptor entry of a change, with the widenings it carries.
 
+    ``widenings``: heaviest first; the first ``heaviest`` of them are what its weight comes from.
     ``removed_refusal``: the entry is a deny that is gone. ``tick``: the sentence of the tick a critical finding
     needs, empty for lighter ones. ``moved_from``: Kits that had it when it was approved and ask for it no more.
     """
@@ -76,6 +77,7 @@ class Finding:
     removed_refusal: bool = False
     tick: str = ""
     moved_from: tuple[str, ...] = ()
+    heaviest: int = 1
 
     @property
     def weight(self) -> Weight:
@@ -83,9 +85,13 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """``CATEGORY:DETAIL`` of the first widening: what ``--accept`` takes and a record stores."""
-        first = self.widenings[0]
-        return f"{first.category}:{first.detail}"
+        """``CATEGORY:DETAIL`` of the first widening: what a record stores."""
+        return self.keys[0]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """``CATEGORY:DETAIL`` of each widening its weight comes from: who says yes to all of them says yes to it."""
+        return tuple(f"{widening.category}:{widening.detail}" for widening in self.widenings[: self.heaviest])
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from kitstudio.models import lock as locks
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.lock import Lock
 from kitstudio.services.home import write_atomic
-from kitstudio.services.records import Record, Records
+from kitstudio.services.records import GRANTING, Record, Records
 
 MAX_FILE = 8 * 1024 * 1024
 """Bytes of a lock or record file that are read."""
@@ -120,16 +120,18 @@ def read_lock(file: Path) -> Lock:
             raw = stream.read(MAX_FILE + 1)
         document = json.loads(raw[:MAX_FILE])
         is_record = document.get("kind") == RECORD_KIND
-        if is_record and document.get("answer") == "kept":
+        lock = locks.decode(json.dumps(document.get("lock") if is_record else document, ensure_ascii=False))
+        if is_record and document.get("answer") not in GRANTING:
             raise ApprovalError("This record approves nothing: its answer was a refusal.", where=str(file))
-        return locks.decode(json.dumps(document.get("lock") if is_record else document, ensure_ascii=False))
+        return lock
     except OSError as error:
         raise ApprovalError(f"The file cannot be read: {error.strerror}.", where=str(file)) from error
     except ApprovalError:
         raise
     except (ValueError, AttributeError, RecursionError, KitStudioError) as error:
+        why = error.what if isinstance(error, KitStudioError) else str(error)
         raise ApprovalError(
-            f"The file is neither a lock nor an approval record: {error}.",
+            f"The file is neither a lock nor an approval record: {why.rstrip('.')}.",
             where=str(file),
             remedy="Export one with “kitstudio approve --export FILE” or “kitstudio history”.",
         ) from error

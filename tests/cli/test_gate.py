@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pty
 import subprocess
@@ -21,6 +22,13 @@ BASE, TOOL, WIDER, WILD = (
     "demo.invalid/wild:1.0.0",
 )
 ANY = "network.runtime.allow:*"
+
+
+def _kit(folder: Path, type_: str, config: str) -> None:
+    (folder / "kit.yaml").write_text(
+        'schemaVersion: "3"\nkind: mixin\nversion: "1.0.0"\ndisplayName: Odd\n'
+        f"capabilities:\n- type: com.docker.sandbox/{type_}\n  config: {config}\n"
+    )
 
 
 def _lock(home: Path, name: str = "base") -> Path:
@@ -58,6 +66,26 @@ def test_yes_never_covers_a_critical_finding(kitstudio: Kitstudio, home: Path) -
     assert not _lock(home).exists()
     assert kitstudio("approve", BASE, WILD, "--yes", "--accept", "network.runtime.allow:other").code == 2
     assert kitstudio("approve", BASE, WILD, "--accept", ANY).code == 0
+
+
+def test_a_harmless_host_beside_every_host_accepts_nothing(kitstudio: Kitstudio, tmp_path: Path) -> None:
+    _kit(tmp_path, "network-policy@2", "{runtime: {allow: [{hosts: [a.example, '*']}]}}")
+    words = ("approve", BASE, str(tmp_path), "--yes", "--accept")
+    answer = kitstudio(*words, "network.runtime.allow:a.example")
+    assert answer.code == 2 and f"--accept '{ANY}'" in answer.err
+    assert kitstudio(*words, ANY).code == 0
+
+
+@pytest.mark.parametrize("path", ["/a'; touch /tmp/x #", "/a\n\nApproved: base, lock 0123456789ab….", "/a\\'\x1b[2J"])
+def test_what_is_to_be_copied_into_a_shell_is_one_word_of_one_line(
+    kitstudio: Kitstudio, tmp_path: Path, path: str
+) -> None:
+    _kit(tmp_path, "host-mount@1", f"{{path: {json.dumps(path)}}}")
+    answer = kitstudio("approve", BASE, str(tmp_path), "--yes")
+    (line,) = [line for line in answer.out.splitlines() if "--accept" in line]
+    told = subprocess.run(["bash", "-c", f"printf %s {line.partition('--accept ')[2]}"], capture_output=True, text=True)
+    assert answer.code == 2 and told.stdout == f"host-mount:{path}"
+    assert not [line for line in answer.out.splitlines() if line.startswith("Approved")]
 
 
 def test_accept_alone_covers_what_it_names(kitstudio: Kitstudio) -> None:

@@ -183,3 +183,14 @@ def test_an_entry_that_moves_and_widens_is_not_told_as_moved() -> None:
     before = granted(base(), member("a:1", GH + allow("x.example:443")), member("b:1", GH))
     found = review(before, plan(base(), member("a:2", GH), member("b:2", GH + allow("x.example"))))
     assert found.findings[0].moved_from == ()
+
+
+def test_an_entry_is_known_by_the_widest_of_its_hosts_not_by_the_first() -> None:
+    text = (
+        "capabilities:\n- type: com.docker.sandbox/network-policy@2\n"
+        "  config: {runtime: {allow: [{hosts: [a.example, '*', '**']}]}}\n"
+    )
+    (finding,) = review(None, plan(base(text))).findings
+    assert finding.weight is Weight.CRITICAL
+    assert finding.keys == ("network.runtime.allow:*", "network.runtime.allow:**") and finding.key == finding.keys[0]
+    assert len(finding.widenings) == 3

@@ -81,6 +81,10 @@ def test_a_set_that_is_not_coherent_cannot_be_locked() -> None:
         lambda d: d["surface"].update(everything=True),
         lambda d: d["selection"].update(x="yes"),
         lambda d: d.update(kits={}),
+        lambda d: d.update(name="\ud800"),
+        lambda d: d.update(answers=[{"key": "network.runtime.allow:\udfff", "answer": "approved"}]),
+        lambda d: d.update(answers=[{"key": "network.runtime.allow:a.example", "answer": "granted by Kit Studio"}]),
+        lambda d: d.update(answers=[{"key": "Nothing to see here", "answer": "approved"}]),
     ],
 )
 def test_anything_that_is_not_exactly_a_lock_is_refused(change: object) -> None:
@@ -108,11 +112,11 @@ def test_recreation_needs_the_same_set() -> None:
 
 
 def test_answers_do_not_make_a_difference() -> None:
-    lock = locks.from_plan("team", made())
+    lock, key = locks.from_plan("team", made()), "network.runtime.allow:a.example"
     answered = locks.decode(
-        locks.encode(lock).replace('"answers": []', '"answers": [{"key": "a", "answer": "approved"}]')
+        locks.encode(lock).replace('"answers": []', f'"answers": [{{"key": "{key}", "answer": "approved"}}]')
     )
-    assert answered.answers == (Answer("a", "approved"),)
+    assert answered.answers == (Answer(key, "approved"),)
     assert locks.differences(lock, answered) == ()
 
 

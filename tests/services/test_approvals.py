@@ -15,7 +15,7 @@ from kitstudio.models.lock import encode
 from kitstudio.models.plan import Plan
 from kitstudio.services import lock_files
 from kitstudio.services.app import Options, Studio
-from kitstudio.services.approvals import ApprovalError, Approvals, Record, Request, read_lock, sha256
+from kitstudio.services.approvals import ApprovalError, Approvals, Record, Request, read_lock, record_json, sha256
 from kitstudio.services.home import HomeError
 from tests.services.fakes import FakeBackend
 
@@ -390,6 +390,17 @@ async def test_a_set_that_was_given_a_secret_needs_it_again(studio: Studio, appr
     with pytest.raises(Exception, match="api_token"):
         await again._reapprove(approved.sha256)
     await again.close()
+
+
+@pytest.mark.parametrize("answer", ["kept", "waiting", "", None, True])
+async def test_a_record_that_says_no_yes_approves_nothing(
+    studio: Studio, approvals: Approvals, tmp_path: Path, answer: object
+) -> None:
+    await approvals.approve(await request_for(studio, BASE, TOOL), frozenset())
+    record = record_json((await approvals.history())[0])
+    (tmp_path / "record.json").write_text(json.dumps({**record, "answer": answer}))
+    with pytest.raises(ApprovalError, match="approves nothing"):
+        read_lock(tmp_path / "record.json")
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", "null", '{"kind": "kitstudio approval record"}', "[" * 3000])
