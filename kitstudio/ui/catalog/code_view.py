@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from pygments.lexer import Lexer
 from pygments.lexers.configs import DockerLexer
 from pygments.lexers.data import JsonLexer, YamlLexer
 from pygments.lexers.shell import BashLexer
 from pygments.lexers.special import TextLexer
-from pygments.token import Comment, Keyword, Name, Number, Punctuation, String, _TokenType
-from pygments.token import Token as Lexeme
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
     QColor,
@@ -22,15 +22,16 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
+from kitstudio.models.errors import KitStudioError
 from kitstudio.ui.fonts import Type
+from kitstudio.ui.lexing import Spans, lexed
+from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets import SearchField, button, column, icon_button, row, text_label
 from kitstudio.ui.widgets.text import tr, visible
 
 LONGEST = 1_048_576
 """Characters shown; a descriptor is far smaller."""
-HIGHLIGHTED = 200_000
-"""Characters highlighted; past it the text stays plain so that the window stays quick."""
 
 
 class CodeView(QWidget):
@@ -39,6 +40,7 @@ class CodeView(QWidget):
     def __init__(self, theme: Theme, name: str, title: str, lead: QWidget | None = None) -> None:
         super().__init__()
         self.theme = theme
+        self.tasks = Tasks(self, self._failed)
         self._shown = ""
         self._find = SearchField(theme, tr("Find"), tr("Find in {title}").format(title=title))
         self._find.setObjectName(f"{name}-find")
@@ -76,11 +78,13 @@ class CodeView(QWidget):
         theme.changed.connect(self._colours.rehighlight)
 
     def show_code(self, text: str, lexer: Lexer) -> None:
-        """Show ``text``; what is copied later is this text, byte for byte."""
+        """Show ``text``, and its colours once a thread found them; what is copied later is this text, byte for byte."""
         self._shown = text[:LONGEST]
-        self._colours.use(lexer, self._shown)
-        self._view.setPlainText("\n".join(visible(part) for part in self._shown.split("\n")))
+        readable = "\n".join(visible(part) for part in self._shown.split("\n"))
+        self._colours.show_spans(())
+        self._view.setPlainText(readable)
         self._search()
+        self.tasks.start(self._colour(lexer, readable), "colours")
 
     def mark_line(self, line: int) -> None:
         """Put a line (1-based) in view and mark it."""
@@ -98,6 +102,13 @@ class CodeView(QWidget):
 
     def find_next(self) -> None:
         self._step(backward=False)
+
+    async def _colour(self, lexer: Lexer, text: str) -> None:
+        self._colours.show_spans(await asyncio.to_thread(lexed, lexer, text))
+
+    def _failed(self, error: KitStudioError) -> None:
+        """Said where the count of hits stands: the text itself is there in any case."""
+        self._hits.setText(visible(error.what))
 
     def _search(self) -> None:
         words = self._find.text()
@@ -143,49 +154,20 @@ def lexer_for(path: str, text: str = "") -> Lexer:
 
 
 class _Colours(QSyntaxHighlighter):
-    """Colours from a pygments lexer, computed once per text and looked up by line."""
+    """Colours that were found for the whole text, looked up by line."""
 
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
         super().__init__(document)
         self._theme = theme
-        self._lines: list[list[tuple[int, int, Token]]] = []
+        self._lines: Spans = ()
 
-    def use(self, lexer: Lexer, text: str) -> None:
-        self._lines = _spans(lexer, text) if len(text) <= HIGHLIGHTED else []
+    def show_spans(self, lines: Spans) -> None:
+        self._lines = lines
+        if lines:
+            self.rehighlight()
 
     def highlightBlock(self, text: str) -> None:
         number = self.currentBlock().blockNumber()
         if number < len(self._lines):
             for start, length, token in self._lines[number]:
                 self.setFormat(start, length, QColor(self._theme.colour(token)))
-
-
-_INKS: tuple[tuple[_TokenType, Token], ...] = (
-    (Comment, Token.DISABLED),
-    (Name.Tag, Token.ACCENT),
-    (Keyword, Token.SERIOUS),
-    (Number, Token.SERIOUS),
-    (String, Token.SUCCESS),
-    (Lexeme.Literal, Token.SUCCESS),
-    (Punctuation, Token.SECONDARY),
-)
-
-
-def _within(kind: _TokenType, family: _TokenType) -> bool:
-    return kind[: len(family)] == family
-
-
-def _spans(lexer: Lexer, text: str) -> list[list[tuple[int, int, Token]]]:
-    lines: list[list[tuple[int, int, Token]]] = [[]]
-    column_ = 0
-    for kind, value in lexer.get_tokens(text):
-        ink = next((token for family, token in _INKS if _within(kind, family)), None)
-        for part in value.splitlines(keepends=True):
-            length = len(part.rstrip("\n"))
-            if ink is not None and length:
-                lines[-1].append((column_, length, ink))
-            column_ += length
-            if part.endswith("\n"):
-                lines.append([])
-                column_ = 0
-    return lines

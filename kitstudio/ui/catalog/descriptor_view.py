@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
-import yaml
 from pygments.lexers.data import JsonLexer, YamlLexer
+from yaml import YAMLError
 
+from kitstudio.models.canonical import to_value
+from kitstudio.models.decode import decode
+from kitstudio.models.errors import DescriptorError
+from kitstudio.services.readable import to_yaml
 from kitstudio.ui.catalog.code_view import LONGEST, CodeView
 from kitstudio.ui.theme import Theme
 from kitstudio.ui.widgets import Segmented
 from kitstudio.ui.widgets.text import tr
+
+YAML, JSON = "yaml", "json"
 
 
 class DescriptorView(CodeView):
@@ -18,7 +25,7 @@ class DescriptorView(CodeView):
 
     def __init__(self, theme: Theme) -> None:
         self._text = ""
-        self._form = Segmented(theme, [("yaml", "YAML", ""), ("json", "JSON", "")], tr("Form"))
+        self._form = Segmented(theme, [(YAML, "YAML", ""), (JSON, "JSON", "")], tr("Form"))
         super().__init__(theme, "descriptor", tr("Descriptor"), self._form)
         self._form.chosen.connect(lambda _: self._draw())
 
@@ -28,25 +35,42 @@ class DescriptorView(CodeView):
         self._draw()
 
     def go_to_line(self, line: int) -> None:
-        """Put a line (1-based, of the YAML form) in view and mark it."""
-        self._form.choose("yaml")
+        """Put a line (1-based, of the text as it came) in view and mark it."""
+        self._form.choose(form_of(self._text))
         self._draw()
         self.mark_line(line)
 
     def _draw(self) -> None:
         form = self._form.value()
-        self.show_code(shaped(self._text, form), JsonLexer() if form == "json" else YamlLexer())
+        if form == form_of(self._text):
+            self._show(self._text, form)
+        else:
+            self.tasks.start(self._reshape(self._text, form), "shape")
+
+    async def _reshape(self, text: str, form: str) -> None:
+        made = await asyncio.to_thread(shaped, text, form)
+        if (self._text, self._form.value()) == (text, form):
+            self._show(made, form)
+
+    def _show(self, text: str, form: str) -> None:
+        self.show_code(text, JsonLexer() if form == JSON else YamlLexer())
+
+
+def form_of(text: str) -> str:
+    """The form a text has already."""
+    return JSON if text.lstrip().startswith("{") else YAML
 
 
 def shaped(text: str, form: str) -> str:
-    """The text itself where it already has the form, else the same document written in it."""
-    stripped = text.lstrip()
-    is_json = stripped.startswith("{")
+    """The text itself where it already has the form, else the same descriptor written in it.
+
+    A text that is no descriptor stays as it is: what it would mean cannot be told, and its aliases may have no end.
+    """
+    if form == form_of(text):
+        return text
     try:
-        if form == "json":
-            return json.dumps(
-                json.loads(text) if is_json else yaml.load(text, yaml.BaseLoader), indent=2, ensure_ascii=False
-            )
-        return yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=100) if is_json else text
-    except (ValueError, yaml.YAMLError, RecursionError):
+        if form == JSON:
+            return json.dumps(to_value(decode(text).descriptor), indent=2, ensure_ascii=False)
+        return to_yaml(json.loads(text))
+    except (ValueError, YAMLError, RecursionError, DescriptorError):
         return text

@@ -7,37 +7,20 @@ for long. Past a size the text stays plain, so that the window stays quick.
 from __future__ import annotations
 
 import asyncio
-from typing import Final, TypeAlias
+from typing import Final
 
-from pygments.lexer import Lexer
 from pygments.lexers.configs import DockerLexer
 from pygments.lexers.data import YamlLexer
-from pygments.token import Comment, Keyword, Name, Number, Punctuation, String, _TokenType
-from pygments.token import Token as Lexeme
 from PySide6.QtGui import QSyntaxHighlighter, QTextDocument
 
 from kitstudio.models.comment_form import comment_block
+from kitstudio.ui.lexing import HIGHLIGHTED, Span, Spans, lexed
 from kitstudio.ui.theme import Theme, Token
 
-HIGHLIGHTED: Final = 200_000
-"""Characters that are lexed."""
 LINE: Final = 2_000
 """Characters of a line that is lexed while it is typed."""
 _PORTION: Final = 120
 """Lines that are painted anew in one turn of the loop."""
-
-Span: TypeAlias = tuple[int, int, Token]
-Spans: TypeAlias = tuple[tuple[Span, ...], ...]
-
-_INKS: Final[tuple[tuple[_TokenType, Token], ...]] = (
-    (Comment, Token.SECONDARY),
-    (Name.Tag, Token.ACCENT),
-    (Keyword, Token.SERIOUS),
-    (Number, Token.SERIOUS),
-    (String, Token.SUCCESS),
-    (Lexeme.Literal, Token.SUCCESS),
-    (Punctuation, Token.SECONDARY),
-)
 
 
 def spans(text: str, *, in_comments: bool) -> Spans:
@@ -45,11 +28,11 @@ def spans(text: str, *, in_comments: bool) -> Spans:
     if len(text) > HIGHLIGHTED:
         return ()
     if not in_comments:
-        return _lexed(YamlLexer(), text)
-    lines = list(_lexed(DockerLexer(), text))
+        return lexed(YamlLexer(), text)
+    lines = list(lexed(DockerLexer(), text))
     block = comment_block(text)
     if block is not None:
-        inner = _lexed(YamlLexer(), block.text)
+        inner = lexed(YamlLexer(), block.text)
         for index, cut in enumerate(block.cuts):
             number = block.first - 1 + index
             below = inner[number] if number < len(inner) else ()
@@ -90,7 +73,7 @@ class Highlighter(QSyntaxHighlighter):
         if self._shown.get(number) == text:
             found = _at(self._spans, number)
         elif self._shown and len(text) <= LINE and not self._in_comments:
-            found = _lexed(YamlLexer(), text)[0]
+            found = lexed(YamlLexer(), text)[0]
         else:
             return
         for start, length, ink in found:
@@ -99,25 +82,3 @@ class Highlighter(QSyntaxHighlighter):
 
 def _at(found: Spans, number: int) -> tuple[Span, ...]:
     return found[number] if number < len(found) else ()
-
-
-def _lexed(lexer: Lexer, text: str) -> Spans:
-    # The lexer would drop empty lines at both ends, and with them the count of lines.
-    lexer.stripnl = False
-    lines: list[list[Span]] = [[]]
-    column = 0
-    for kind, value in lexer.get_tokens(text):
-        ink = next((token for family, token in _INKS if kind[: len(family)] == family), None)
-        for index, part in enumerate(value.split("\n")):
-            if index:
-                lines.append([])
-                column = 0
-            if ink is not None and part.strip():
-                lines[-1].append((column, _size(part), ink))
-            column += _size(part)
-    return tuple(tuple(line) for line in lines)
-
-
-def _size(part: str) -> int:
-    """Length as Qt counts: a character beyond the first plane is two."""
-    return len(part) if part.isascii() else len(part.encode("utf-16-le")) // 2

@@ -15,11 +15,12 @@ from kitstudio.registry.folder import is_recipe
 from kitstudio.registry.threads import in_thread
 from kitstudio.services.completion import Completion, complete_in_file
 from kitstudio.services.linting import FileChanged, Lint, Mark, OpenFile, Severity, lint, open_file, save_file, stamp_of
-from kitstudio.ui.editor.highlight import Highlighter, Spans, spans
+from kitstudio.ui.editor.highlight import Highlighter, spans
 from kitstudio.ui.editor.problems import ProblemList
 from kitstudio.ui.editor.surface import SurfacePane
 from kitstudio.ui.editor.text_edit import TextEdit
 from kitstudio.ui.fonts import Type
+from kitstudio.ui.lexing import Spans
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets.basic import Elided, Icon, button, holder, icon_button, line, row, text_label

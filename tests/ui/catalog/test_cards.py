@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 
@@ -73,10 +78,44 @@ def test_a_descriptor_that_does_not_parse_is_shown_as_it_is(form: str) -> None:
     assert shaped("{ not: [json", form) == "{ not: [json"
 
 
+DESCRIPTOR = """schemaVersion: "3"
+kind: mixin
+version: 1.10
+capabilities:
+  - {type: com.docker.sandbox/port@1, config: {container: 8080}}
+"""
+
+
 def test_the_descriptor_is_shown_in_both_forms() -> None:
-    assert shaped("kind: mixin\n", "json") == '{\n  "kind": "mixin"\n}'
+    made = json.loads(shaped(DESCRIPTOR, "json"))
+    assert made["version"] == "1.10", "what the descriptor says, not how YAML spells it"
+    assert made["capabilities"][0]["config"] == {"container": 8080}
     assert shaped('{"kind":"mixin"}', "yaml") == "kind: mixin\n"
     assert shaped('schemaVersion: "3"\n', "yaml") == 'schemaVersion: "3"\n'
+
+
+def test_aliases_without_end_are_not_written_out() -> None:
+    letters = "abcdefghijkl"
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{now}: &{now} [{', '.join([f'*{before}'] * 9)}]\n" for before, now in itertools.pairwise(letters)
+    )
+    assert shaped(bomb, "json") == bomb
+
+
+def test_a_line_is_found_in_the_form_the_text_came_in(
+    theme: Theme, qtbot: Any, run: Callable[[Awaitable[Any]], Any]
+) -> None:
+    view = DescriptorView(theme)
+    qtbot.addWidget(view)
+
+    async def act() -> None:
+        view.show_text('{\n  "schemaVersion": "3",\n  "kind": "mixin"\n}')
+        view.go_to_line(3)
+        assert "mixin" in view._view.textCursor().block().text()
+        await view.tasks._running["colours"]
+        assert view._colours._lines[2], "a thread found the colours"
+
+    run(act())
 
 
 def test_the_descriptor_view_finds_and_goes_to_a_line(theme: Theme, qtbot) -> None:  # type: ignore[no-untyped-def]
