@@ -6,6 +6,7 @@ What is typed is in its field until it is kept, and nowhere else.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
@@ -13,11 +14,6 @@ from PySide6.QtGui import QDesktopServices, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
-    QFrame,
-    QGridLayout,
-    QLineEdit,
-    QProgressBar,
-    QScrollArea,
     QWidget,
 )
 
@@ -25,15 +21,15 @@ from kitstudio.models.errors import KitStudioError
 from kitstudio.services.app import Studio
 from kitstudio.services.oauth_sign_in import Provider, check_provider, read_token_file, sign_in
 from kitstudio.ui.fonts import Type
+from kitstudio.ui.sign_in.form import Line, ScrolledForm, Working, lines, reveal_button, secret_field, text_field
 from kitstudio.ui.sign_in.problem import ProblemNote
 from kitstudio.ui.sign_in.store_picker import StorePicker
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets import Segmented, button, column, give_icon, holder, icon_button, row, text_label
+from kitstudio.ui.widgets import Segmented, button, column, give_icon, holder, row, text_label
 from kitstudio.ui.widgets.text import tr
 
 TYPED, BROWSER, TOKENS = "typed", "browser", "tokens"
-MAX_TEXT = 65_536
 WORK = "bind"
 
 
@@ -52,25 +48,21 @@ class BindDialog(QDialog):
         self._tasks = Tasks(self, self._tell)
         self._running: asyncio.Task[None] | None = None
         self._looked = False
-        self.service = _field("bind-service", tr("Service"), service, "github")
+        self.service = text_field("bind-service", tr("Service"), service, "github")
         self.service.setProperty("mono", True)
         self.service.setReadOnly(bool(service))
         ways = [(TYPED, tr("Key or token"), ""), (BROWSER, tr("Sign in"), ""), (TOKENS, tr("Token file"), "")]
         self.ways = Segmented(theme, ways, tr("How"))
         self.ways.choose(TYPED)
         self.ways.chosen.connect(self._show_way)
-        self.secret = _field("bind-secret", tr("Key or token"))
-        self._hide_text(self.secret)
-        self._reveal = icon_button(theme, "eye", tr("Show the secret"), object_name="bind-reveal")
-        self._reveal.setCheckable(True)
-        self._reveal.toggled.connect(self._show_secret)
-        self.authorization = _field("bind-authorization", tr("Authorization address"), "", "https://…/authorize")
-        self.token = _field("bind-token-address", tr("Token address"), "", "https://…/token")
-        self.client = _field("bind-client", tr("Client ID"))
-        self.client_secret = _field("bind-client-secret", tr("Client secret, if the service demands one"))
-        self._hide_text(self.client_secret)
-        self.scopes = _field("bind-scopes", tr("Scopes"), "", "read write")
-        self.file = _field("bind-file", tr("Token file"), "", "/home/you/.acme/credentials.json")
+        self.secret = secret_field("bind-secret", tr("Key or token"))
+        self._reveal = reveal_button(theme, self.secret, "bind-reveal")
+        self.authorization = text_field("bind-authorization", tr("Authorization address"), "", "https://…/authorize")
+        self.token = text_field("bind-token-address", tr("Token address"), "", "https://…/token")
+        self.client = text_field("bind-client", tr("Client ID"))
+        self.client_secret = secret_field("bind-client-secret", tr("Client secret, if the service demands one"))
+        self.scopes = text_field("bind-scopes", tr("Scopes"), "", "read write")
+        self.file = text_field("bind-file", tr("Token file"), "", "/home/you/.acme/credentials.json")
         for field in (self.authorization, self.token, self.client, self.scopes, self.file):
             field.setProperty("mono", True)
         self._choose = button(theme, tr("Choose…"), "folder", name="bind-choose")
@@ -85,18 +77,12 @@ class BindDialog(QDialog):
         self.stores = StorePicker(theme)
         self.stores.chosen.connect(self._edited)
         self.problem = ProblemNote(theme)
-        self._bar = QProgressBar()
-        self._bar.setRange(0, 0)
-        self._bar.setTextVisible(False)
-        self._bar.setAccessibleName(tr("Working"))
-        self._progress = text_label("", Type.SMALL, "secondary", wrap=True)
-        self._working = holder(column(self._progress, self._bar, spacing=theme.px(4)))
-        self._working.hide()
+        self._working = Working(theme, tr("Working"))
         self.ok = button(theme, "", "credentials", "primary", name="bind-ok")
         self.ok.clicked.connect(self._go)
         self.cancel = button(theme, tr("Cancel"), name="bind-cancel")
         self.cancel.clicked.connect(self.reject)
-        self._arrange()
+        self._form = self._arranged()
         self.setMinimumWidth(theme.px(560))
         self.resize(theme.px(600), theme.px(520))
         (self.secret if service else self.service).setFocus()
@@ -132,13 +118,6 @@ class BindDialog(QDialog):
         finally:
             self._edited()
             QTimer.singleShot(0, self, self._fit)
-
-    def _fit(self) -> None:
-        """As tall as what is said, as far as the screen allows."""
-        layout = self._body.layout()
-        assert layout is not None
-        wanted = layout.heightForWidth(self.width()) + self._foot.sizeHint().height() + self._theme.px(32)
-        self.resize(self.width(), min(max(wanted, self.height()), self.screen().availableSize().height() * 9 // 10))
 
     def _show_way(self, key: str) -> None:
         for way, page in self._pages.items():
@@ -203,8 +182,7 @@ class BindDialog(QDialog):
     def _show_busy(self, words: str) -> None:
         for part in (*self.fields, self.ways, self.stores, self._choose):
             part.setEnabled(not words)
-        self._working.setVisible(bool(words))
-        self._progress.setText(words)
+        self._working.show_words(words)
         self.cancel.setText(tr("Stop") if words else tr("Cancel"))
         self.ok.setEnabled(False)
         if words:
@@ -217,30 +195,16 @@ class BindDialog(QDialog):
         if path:
             self.file.setText(path)
 
-    def _show_secret(self, on: bool) -> None:
-        self.secret.setEchoMode(QLineEdit.EchoMode.Normal if on else QLineEdit.EchoMode.Password)
-        words = tr("Hide the secret") if on else tr("Show the secret")
-        self._reveal.setAccessibleName(words)
-        self._reveal.setToolTip(words)
-        give_icon(self._theme, self._reveal, "eye-off" if on else "eye", 16, Token.SECONDARY)
+    def _fit(self) -> None:
+        self._form.fit(32)
 
-    @staticmethod
-    def _hide_text(field: QLineEdit) -> None:
-        field.setEchoMode(QLineEdit.EchoMode.Password)
-        field.setInputMethodHints(
-            Qt.InputMethodHint.ImhHiddenText
-            | Qt.InputMethodHint.ImhSensitiveData
-            | Qt.InputMethodHint.ImhNoPredictiveText
-        )
-
-    def _arrange(self) -> None:
-        px = self._theme.px
-        typed = self._form(((tr("Key or token"), self.secret, self._reveal),), tr("As the service gave it to you."))
+    def _arranged(self) -> ScrolledForm:
+        typed = self._way(((tr("Key or token"), self.secret, self._reveal),), tr("As the service gave it to you."))
         about = tr(
             "The service sends the browser back to this computer at 127.0.0.1. Its documentation names the addresses; "
             "the client must be registered for an installed program with a loopback redirect."
         )
-        browser = self._form(
+        browser = self._way(
             (
                 (tr("Authorization address"), self.authorization, None),
                 (tr("Token address"), self.token, None),
@@ -251,22 +215,14 @@ class BindDialog(QDialog):
             about,
         )
         about = tr("JSON with an accessToken and a refreshToken, as the service’s own program keeps it.")
-        tokens = self._form(((tr("Token file"), self.file, self._choose),), about)
+        tokens = self._way(((tr("Token file"), self.file, self._choose),), about)
         self._pages = {TYPED: typed, BROWSER: browser, TOKENS: tokens}
-        name = text_label(tr("Service"), Type.BODY)
-        name.setBuddy(self.service)
-        top = QGridLayout()
-        top.setHorizontalSpacing(px(12))
-        top.addWidget(name, 0, 0)
-        top.addWidget(self.service, 0, 1)
-        top.setColumnMinimumWidth(0, px(150))
-        top.setColumnStretch(1, 1)
         hint = tr("The name is the one the Kit states. Only Kits that you let sign in to it can use the secret.")
-        body = column(
+        parts = (
             text_label(self._title, Type.HEADING),
             text_label(hint, Type.SMALL, "secondary", wrap=True),
             4,
-            top,
+            lines(self._theme, ((tr("Service"), self.service, None),), self._theme.px(150)),
             row(self.ways, None),
             typed,
             browser,
@@ -277,45 +233,13 @@ class BindDialog(QDialog):
             8,
             self.problem,
             self._working,
-            None,
-            spacing=px(8),
-            margins=(px(24), px(24), px(24), px(8)),
         )
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._body = holder(body, "raised")
-        area.setWidget(self._body)
-        self._foot = holder(row(None, self.cancel, self.ok, margins=(px(24), px(12), px(24), px(20))), "raised")
-        self.setLayout(column(area, self._foot, spacing=0))
+        return ScrolledForm(self._theme, self, parts, (self.cancel, self.ok))
 
-    def _form(self, fields: tuple[tuple[str, QLineEdit, QWidget | None], ...], about: str) -> QWidget:
-        px = self._theme.px
-        form = QGridLayout()
-        form.setHorizontalSpacing(px(12))
-        form.setVerticalSpacing(px(8))
-        form.setColumnMinimumWidth(0, px(150))
-        for at, (name, field, beside) in enumerate(fields):
-            label = text_label(name, Type.BODY)
-            label.setBuddy(field)
-            form.addWidget(label, at, 0)
-            form.addWidget(field, at, 1, 1, 1 if beside else 2)
-            if beside is not None:
-                form.addWidget(beside, at, 2)
-        form.setColumnStretch(1, 1)
-        return holder(column(form, text_label(about, Type.SMALL, "secondary", wrap=True), spacing=px(8)))
+    def _way(self, fields: Sequence[Line], about: str) -> QWidget:
+        form = lines(self._theme, fields, self._theme.px(150))
+        return holder(column(form, text_label(about, Type.SMALL, "secondary", wrap=True), spacing=self._theme.px(8)))
 
 
 async def _open_browser(address: str) -> bool:
     return QDesktopServices.openUrl(QUrl(address, QUrl.ParsingMode.StrictMode))
-
-
-def _field(name: str, words: str, text: str = "", example: str = "") -> QLineEdit:
-    made = QLineEdit(text)
-    made.setObjectName(name)
-    made.setAccessibleName(words)
-    made.setPlaceholderText(example)
-    made.setMaxLength(MAX_TEXT)
-    return made

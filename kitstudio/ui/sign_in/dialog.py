@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QLineEdit, QProgressBar, QScrollArea, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.registry.source import SignInRequired
 from kitstudio.services.app import Studio
 from kitstudio.ui.fonts import Type
+from kitstudio.ui.sign_in.form import ScrolledForm, Working, lines, reveal_button, secret_field, text_field
 from kitstudio.ui.sign_in.problem import ProblemNote
 from kitstudio.ui.sign_in.store_picker import StorePicker
 from kitstudio.ui.tasks import Tasks
-from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets import button, column, give_icon, holder, icon_button, row, text_label
+from kitstudio.ui.theme import Theme
+from kitstudio.ui.widgets import button, holder, row, text_label
 from kitstudio.ui.widgets.text import tr, visible
 
 if TYPE_CHECKING:
     from kitstudio.registry.credentials import Account
 
 ASK = "ask"
-MAX_TEXT = 65_536
 
 
 class SignInDialog(QDialog):
@@ -48,22 +48,14 @@ class SignInDialog(QDialog):
         self._asking: asyncio.Task[None] | None = None
         self._own: Account | None = None
         self._looked = False
-        self.place = _field("sign-in-place", tr("Registry"), place, "registry.example")
+        self.place = text_field("sign-in-place", tr("Registry"), place, "registry.example")
         self.place.setProperty("mono", True)
-        self.user = _field("sign-in-user", tr("User name"))
-        self.secret = _field("sign-in-secret", tr("Password or access token"))
-        self.secret.setEchoMode(QLineEdit.EchoMode.Password)
-        self.secret.setInputMethodHints(
-            Qt.InputMethodHint.ImhHiddenText
-            | Qt.InputMethodHint.ImhSensitiveData
-            | Qt.InputMethodHint.ImhNoPredictiveText
-        )
+        self.user = text_field("sign-in-user", tr("User name"))
+        self.secret = secret_field("sign-in-secret", tr("Password or access token"))
         for field in (self.place, self.user, self.secret):
             field.textChanged.connect(self._edited)
             field.returnPressed.connect(self._ask)
-        self._reveal = icon_button(theme, "eye", tr("Show the secret"), object_name="sign-in-reveal")
-        self._reveal.setCheckable(True)
-        self._reveal.toggled.connect(self._show_secret)
+        self._reveal = reveal_button(theme, self.secret, "sign-in-reveal")
         self.stores = StorePicker(theme)
         self.stores.chosen.connect(self._edited)
         self.problem = ProblemNote(theme)
@@ -72,18 +64,12 @@ class SignInDialog(QDialog):
         self.use_docker.clicked.connect(lambda: self._tasks.start(self._leave_to_docker(), ASK))
         self._docker_row = holder(row(self.docker, self.use_docker, spacing=theme.px(8)))
         self._docker_row.hide()
-        self._bar = QProgressBar()
-        self._bar.setRange(0, 0)
-        self._bar.setTextVisible(False)
-        self._bar.setAccessibleName(tr("Asking the registry"))
-        self._progress = text_label("", Type.SMALL, "secondary")
-        self._working = holder(column(self._progress, self._bar, spacing=theme.px(4)))
-        self._working.hide()
+        self._working = Working(theme, tr("Asking the registry"))
         self.ok = button(theme, tr("Sign in"), "user", "primary", name="sign-in-ok")
         self.ok.clicked.connect(self._ask)
         self.cancel = button(theme, tr("Cancel"), name="sign-in-cancel")
         self.cancel.clicked.connect(self.reject)
-        self._arrange()
+        self._form = self._arranged()
         self.resize(theme.px(560), theme.px(420))
         self.place.textChanged.connect(self._place_edited)
         (self.user if place else self.place).setFocus()
@@ -120,14 +106,7 @@ class SignInDialog(QDialog):
         finally:
             self._edited()
             # Once the labels that came have their fonts and heights.
-            QTimer.singleShot(0, self, self._fit)
-
-    def _fit(self) -> None:
-        """As tall as what is said, as far as the screen allows."""
-        layout = self._body.layout()
-        assert layout is not None
-        wanted = layout.heightForWidth(self.width()) + self._foot.sizeHint().height() + self._theme.px(16)
-        self.resize(self.width(), min(max(wanted, self.height()), self.screen().availableSize().height() * 9 // 10))
+            QTimer.singleShot(0, self, lambda: self._form.fit(16))
 
     async def _look_for_docker(self) -> None:
         """Offer Docker's own sign-in by name, where there is one for this place."""
@@ -193,8 +172,7 @@ class SignInDialog(QDialog):
     def _show_busy(self, words: str) -> None:
         for part in (self.place, self.user, self.secret, self.stores, self._docker_row):
             part.setEnabled(not words)
-        self._working.setVisible(bool(words))
-        self._progress.setText(words)
+        self._working.show_words(words)
         self.cancel.setText(tr("Stop") if words else tr("Cancel"))
         self._edited()
         if words:
@@ -211,37 +189,18 @@ class SignInDialog(QDialog):
         complete = all((self._place(), self.user.text(), self.secret.text(), self.stores.value))
         self.ok.setEnabled(complete and not self.busy)
 
-    def _show_secret(self, on: bool) -> None:
-        self.secret.setEchoMode(QLineEdit.EchoMode.Normal if on else QLineEdit.EchoMode.Password)
-        words = tr("Hide the secret") if on else tr("Show the secret")
-        self._reveal.setAccessibleName(words)
-        self._reveal.setToolTip(words)
-        give_icon(self._theme, self._reveal, "eye-off" if on else "eye", 16, Token.SECONDARY)
-
-    def _arrange(self) -> None:
-        px = self._theme.px
-        form = QGridLayout()
-        form.setHorizontalSpacing(px(12))
-        form.setVerticalSpacing(px(8))
+    def _arranged(self) -> ScrolledForm:
         fields = (
             (tr("Registry"), self.place, None),
             (tr("User name"), self.user, None),
             (tr("Password or token"), self.secret, self._reveal),
         )
-        for at, (name, field, beside) in enumerate(fields):
-            label = text_label(name, Type.BODY)
-            label.setBuddy(field)
-            form.addWidget(label, at, 0)
-            form.addWidget(field, at, 1, 1, 1 if beside else 2)
-            if beside is not None:
-                form.addWidget(beside, at, 2)
-        form.setColumnStretch(1, 1)
         hint = tr("A host (registry.example) or part of one (registry.example/team), for an account of its own there.")
-        body = column(
+        parts = (
             text_label(tr("Sign in to a registry"), Type.HEADING),
             text_label(hint, Type.SMALL, "secondary", wrap=True),
             4,
-            form,
+            lines(self._theme, fields),
             self._docker_row,
             8,
             text_label(tr("Where the secret is kept"), Type.NAME),
@@ -249,27 +208,7 @@ class SignInDialog(QDialog):
             8,
             self.problem,
             self._working,
-            None,
-            spacing=px(8),
-            margins=(px(24), px(24), px(24), px(8)),
         )
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._body = holder(body, "raised")
-        area.setWidget(self._body)
-        buttons = row(None, self.cancel, self.ok, margins=(px(24), px(12), px(24), px(20)))
-        self._foot = holder(buttons, "raised")
-        self.setLayout(column(area, self._foot, spacing=0))
+        made = ScrolledForm(self._theme, self, parts, (self.cancel, self.ok))
         self.setTabOrder(self.secret, self._reveal)
-
-
-def _field(name: str, words: str, text: str = "", example: str = "") -> QLineEdit:
-    made = QLineEdit(text)
-    made.setObjectName(name)
-    made.setAccessibleName(words)
-    made.setPlaceholderText(example)
-    made.setMaxLength(MAX_TEXT)
-    return made
+        return made
