@@ -72,7 +72,9 @@ async def execute(run: Run) -> int:
         if args.tty:
             return await _terminal(studio, args.name, run.command)
         given = await asyncio.to_thread(_standard_input)
-        result = await studio.sandboxes.execute(args.name, run.command, stdin=given)
+        result = await studio.sandboxes.execute(
+            args.name, run.command, stdin=given, on_output=None if run.output.as_json else _pass_on
+        )
     except UsageError:
         raise
     except KitStudioError as error:
@@ -86,12 +88,13 @@ async def execute(run: Run) -> int:
                 "stderr": result.stderr.decode(errors="replace"),
             }
         )
-        return result.status
-    sys.stdout.buffer.write(result.stdout)
-    sys.stdout.buffer.flush()
-    sys.stderr.buffer.write(result.stderr)
-    sys.stderr.buffer.flush()
     return result.status
+
+
+def _pass_on(error: bool, data: bytes) -> None:
+    stream = (sys.stderr if error else sys.stdout).buffer
+    stream.write(data)
+    stream.flush()
 
 
 async def attach(run: Run) -> int:

@@ -316,7 +316,10 @@ class Backend(Protocol):
         user: str = "",
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
-    ) -> ExecResult: ...
+        on_output: Callable[[bool, bytes], None] | None = None,
+    ) -> ExecResult:
+        """Run to the end. ``on_output(error, data)`` takes what is printed as it comes, in place of the result; else
+        at most 64 MiB are kept."""
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         """A PTY; an empty command means the interactive launch argv (§8)."""

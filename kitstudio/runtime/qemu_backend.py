@@ -71,7 +71,7 @@ class QemuBackend:
 
     ``probe``: finds (acceleration, why); injected in tests. ``secrets``: what the host holds for
     services (credential@1). ``agent``: the socket of the person's SSH agent, empty for none; ``agent_keys``: the
-    fingerprints of it that may be used, None for all; ``skills``: the person's own skills. They are asked at each start.
+    fingerprints of it that may be used, None for all; ``skills``: the person's own. All asked at each start.
     """
 
     def __init__(
@@ -283,10 +283,17 @@ class QemuBackend:
         user: str = "",
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        on_output: Callable[[bool, bytes], None] | None = None,
     ) -> ExecResult:
         """Run a command; an empty one is the headless launch argv (§8)."""
         return await sessions.execute(
-            self._folder(name).path, command, stdin=stdin, user=user, env=env or {}, timeout=timeout
+            self._folder(name).path,
+            command,
+            stdin=stdin,
+            user=user,
+            env=env or {},
+            timeout=timeout,
+            on_output=on_output,
         )
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
@@ -328,7 +335,14 @@ class QemuBackend:
         return {str(service): str(text) for service, text in found.items()}
 
     async def _launch(
-        self, folder: SandboxFolder, plan: LaunchPlan, tell: Tell, *, first: bool, secrets: Mapping[str, str], agent: str
+        self,
+        folder: SandboxFolder,
+        plan: LaunchPlan,
+        tell: Tell,
+        *,
+        first: bool,
+        secrets: Mapping[str, str],
+        agent: str,
     ) -> None:
         keys, skills = self._keys(plan), await self._skills(plan)
         await launch(folder, tell, first=first, secrets=secrets, agent=agent, keys=keys, skills=skills)

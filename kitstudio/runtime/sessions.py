@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,10 @@ async def serve_exec(
     if not command:
         raise SandboxError("The image states no command to run.", where=plan.name)
     limit = request.get("timeout")
+
+    async def deliver(error: bool, data: bytes) -> None:
+        await channel.send(STDERR if error else STDOUT, data)
+
     work = asyncio.ensure_future(
         session.run(
             command,
@@ -47,7 +51,7 @@ async def serve_exec(
             cwd=plan.contract.workdir,
             stdin=stdin,
             timeout=float(limit) if limit is not None else None,
-            output_limit=_OUTPUT_LIMIT,
+            deliver=deliver,
         )
     )
     gone = asyncio.ensure_future(channel.receive())
@@ -63,8 +67,6 @@ async def serve_exec(
         gone.cancel()
         work.cancel()
         await asyncio.gather(work, gone, return_exceptions=True)
-    await channel.send(STDOUT, result.stdout)
-    await channel.send(STDERR, result.stderr)
     await channel.send_json({"status": result.status})
 
 
@@ -116,24 +118,34 @@ async def execute(
     user: str,
     env: Mapping[str, str],
     timeout: float | None,
+    on_output: Callable[[bool, bytes], None] | None = None,
 ) -> ExecResult:
-    """The client's side of ``serve_exec``."""
+    """The client's side of ``serve_exec``. ``on_output``: as in ``Backend.execute``."""
     asked = control.request(folder, "exec", command=list(command), user=user, env=dict(env), timeout=timeout)
     async with asked as channel:
         await channel.send(STDIN, stdin)
-        found: dict[bytes, bytes] = {}
+        found = {STDOUT: bytearray(), STDERR: bytearray()}
         while True:
             frame = await channel.receive()
             if frame is None:
                 raise SandboxError("The sandbox stopped while the command ran.", where=folder.name)
             kind, payload = frame
-            if kind != control.JSON:
-                found[kind] = payload
+            if kind in found:
+                if on_output is not None:
+                    on_output(kind == STDERR, payload)
+                    continue
+                found[kind] += payload
+                if sum(map(len, found.values())) > _OUTPUT_LIMIT:
+                    raise SandboxError(
+                        f"The command printed more than {_OUTPUT_LIMIT >> 20} MiB.",
+                        where=folder.name,
+                        remedy="Write the output to a file in the sandbox, or read it as it comes.",
+                    )
                 continue
             value = json.loads(payload)
             if "error" in value:
                 raise control.error_from_json(value["error"])
-            return ExecResult(int(value["status"]), found.get(STDOUT, b""), found.get(STDERR, b""))
+            return ExecResult(int(value["status"]), bytes(found[STDOUT]), bytes(found[STDERR]))
 
 
 class SocketTerminal:

@@ -166,9 +166,17 @@ class Sandboxes:
         """Do what a broken sandbox's ``repair`` names, as a job."""
         return self._simple(name, f"Repair {name}", lambda: self._backend.repair(name))
 
-    async def execute(self, name: str, command: Sequence[str], *, stdin: bytes = b"", user: str = "") -> ExecResult:
-        """Run a command to its end."""
-        return await self._backend.execute(name, command, stdin=stdin, user=user)
+    async def execute(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        user: str = "",
+        on_output: Callable[[bool, bytes], None] | None = None,
+    ) -> ExecResult:
+        """Run a command to its end; ``on_output`` as in ``Backend.execute``."""
+        return await self._backend.execute(name, command, stdin=stdin, user=user, on_output=on_output)
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int) -> Terminal:
         """A PTY; an empty command means the interactive launch argv (§8)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,13 @@ class FakeGuest:
         timeout: float | None = None,
         output_limit: int = 0,
         on_output: Callable[[bytes], None] | None = None,
+        deliver: Callable[[bool, bytes], Awaitable[None]] | None = None,
     ) -> ExecResult:
+        if deliver is not None:
+            result = await self.run(argv, identity=identity, env=env, cwd=cwd, stdin=stdin)
+            await deliver(False, result.stdout)
+            await deliver(True, result.stderr)
+            return ExecResult(result.status, b"", b"")
         command = tuple(argv)
         self.ran.append((command, identity, dict(env or {}), cwd))
         if command[-1] in self.hold:

@@ -277,6 +277,21 @@ async def test_commands_run_as_the_agent_with_its_environment(tmp_path: Path) ->
         assert headless.status == 5 and box.guest.ran[-1][0] == ("/agent", "--help")
 
 
+async def test_output_is_handed_on_as_it_comes_where_somebody_takes_it(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "box")
+    async with running(folder) as r:
+        await r.launch()
+        r.guest.answer = lambda argv: ExecResult(3, b"out", b"err")
+        taken: list[tuple[bool, bytes]] = []
+
+        def take(error: bool, data: bytes) -> None:
+            taken.append((error, data))
+
+        asked = sessions.execute(folder.path, ["x"], stdin=b"", user="", env={}, timeout=None, on_output=take)
+        assert await asked == ExecResult(3, b"", b"")
+        assert taken == [(False, b"out"), (True, b"err")]
+
+
 async def test_an_unknown_user_is_named(tmp_path: Path) -> None:
     async with running(make_folder(tmp_path / "box")) as box:
         await box.launch()

@@ -202,9 +202,14 @@ class FakeBackend:
         user: str = "",
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        on_output: Callable[[bool, bytes], None] | None = None,
     ) -> ExecResult:
         self._find(name)
-        return ExecResult(7 if command[0] == "false" else 0, " ".join(command).encode() + stdin, b"")
+        status, printed = 7 if command[0] == "false" else 0, " ".join(command).encode() + stdin
+        if on_output is not None:
+            on_output(False, printed)
+            return ExecResult(status, b"", b"")
+        return ExecResult(status, printed, b"")
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         raise SandboxError("No terminals here.")

@@ -18,6 +18,9 @@ import asyncssh
 
 from kitstudio.runtime.backend import ExecResult, SandboxError
 
+Deliver = Callable[[bool, bytes], Awaitable[None]]
+"""Takes one piece of output; True: of standard error. The guest waits while nobody takes what it prints."""
+
 ForwardHandler = Callable[["asyncssh.SSHReader[bytes]", "asyncssh.SSHWriter[bytes]", str, int], Awaitable[None]]
 
 _INLINE = 6000  # the SSH server takes commands of at most 9000 bytes
@@ -57,16 +60,18 @@ class GuestSession:
         timeout: float | None = None,
         output_limit: int = 64 << 20,
         on_output: Callable[[bytes], None] | None = None,
+        deliver: Deliver | None = None,
     ) -> ExecResult:
         """Run to the end. A program that cannot be started is status 126 or 127 with the reason on stderr.
 
         ``argv[0]`` without a slash is searched in ``env["PATH"]``. On timeout or cancellation the command and its
-        process group are ended. ``on_output``: called with each piece of stdout and stderr as it comes.
+        process group are ended. ``on_output``: called with each piece of stdout and stderr as it comes. ``deliver``:
+        takes the output in place of the result, whose own stays empty, without a limit.
         """
-        request = _run_request(False, argv, identity, env or {}, cwd)
-        return await self._call(
-            await self._run_verb(request), stdin, timeout=timeout, limit=output_limit, on_output=on_output
-        )
+        verb = await self._run_verb(_run_request(False, argv, identity, env or {}, cwd))
+        if deliver is not None:
+            return await self._finish(verb, _Streamed(deliver), stdin, timeout)
+        return await self._call(verb, stdin, timeout=timeout, limit=output_limit, on_output=on_output)
 
     async def open_pty(
         self,
@@ -178,20 +183,21 @@ class GuestSession:
         limit: int = 1 << 20,
         on_output: Callable[[bytes], None] | None = None,
     ) -> ExecResult:
-        call = _Call(limit, on_output)
+        return await self._finish(verb, _Call(limit, on_output), stdin, timeout)
+
+    async def _finish(self, verb: str, call: _Call, stdin: bytes, timeout: float | None) -> ExecResult:
         await self._open(lambda: call, verb)
         try:
             async with asyncio.timeout(timeout):
-                await call.send(stdin)
-                await call.ended.wait()
+                await call.complete(stdin)
         except TimeoutError:
             await call.end_group()
             raise SandboxError(f"The command did not end within {timeout:g} seconds.") from None
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, ConnectionError):
             await asyncio.shield(call.end_group())
             raise
         if call.too_much:
-            raise SandboxError(f"The command printed more than {limit} bytes.")
+            raise SandboxError(f"The command printed more than {call.limit} bytes.")
         if call.status is None:
             raise SandboxError("The connection to the guest was lost while a command ran.")
         return ExecResult(call.status, bytes(call.stdout), bytes(call.stderr))
@@ -231,7 +237,7 @@ class _Call(asyncssh.SSHClientSession[bytes]):
         self.status: int | None = None
         self.too_much = False
         self.ended = asyncio.Event()
-        self._limit = limit
+        self.limit = limit
         self._on_output = on_output
         self._writable = asyncio.Event()
         self._writable.set()
@@ -241,7 +247,7 @@ class _Call(asyncssh.SSHClientSession[bytes]):
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         kept = self.stderr if datatype == asyncssh.EXTENDED_DATA_STDERR else self.stdout
-        if len(self.stdout) + len(self.stderr) + len(data) > self._limit:
+        if len(self.stdout) + len(self.stderr) + len(data) > self.limit:
             if not self.too_much:
                 self.too_much = True
                 self._channel.send_signal("USR1")
@@ -265,6 +271,11 @@ class _Call(asyncssh.SSHClientSession[bytes]):
     def connection_lost(self, exc: Exception | None) -> None:
         self._writable.set()
         self.ended.set()
+
+    async def complete(self, stdin: bytes) -> None:
+        """Until the command has ended."""
+        await self.send(stdin)
+        await self.ended.wait()
 
     async def send(self, data: bytes) -> None:
         """All of stdin, then its end. A command that ends early does not read the rest."""
@@ -291,6 +302,48 @@ class _Call(asyncssh.SSHClientSession[bytes]):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.ended.wait(), patience)
         self._channel.close()
+
+
+class _Streamed(_Call):
+    """One command whose output is handed on piece by piece; at most a window of it is held."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        super().__init__(0, None)
+        self._deliver = deliver
+        self._pieces: list[tuple[bool, bytes]] = []
+        self._held = 0
+        self._arrived = asyncio.Event()
+
+    def data_received(self, data: bytes, datatype: int | None) -> None:
+        self._pieces.append((datatype == asyncssh.EXTENDED_DATA_STDERR, data))
+        self._held += len(data)
+        self._arrived.set()
+        if self._held > _WINDOW:
+            self._channel.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._arrived.set()
+
+    async def complete(self, stdin: bytes) -> None:
+        """Until the command has ended and all it printed was taken."""
+        sending = asyncio.ensure_future(self.send(stdin))
+        try:
+            while True:
+                await self._arrived.wait()
+                if not self._pieces:
+                    return
+                pieces, paused = self._pieces, self._held > _WINDOW
+                self._pieces, self._held = [], 0
+                if not self.ended.is_set():
+                    self._arrived.clear()
+                for piece in pieces:
+                    await self._deliver(*piece)
+                if paused:
+                    self._channel.resume_reading()
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
 
 
 class GuestSocket:

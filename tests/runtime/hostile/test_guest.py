@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from kitstudio.runtime import qemu_backend, state
+from kitstudio.runtime import qemu_backend, sessions, state
 from kitstudio.runtime.backend import SandboxError, State
 from kitstudio.runtime.launch import LaunchPlan
 from kitstudio.runtime.state import SandboxFolder
@@ -157,11 +157,24 @@ async def test_a_flood_of_connections_is_bounded_and_answered(box: Attacked) -> 
     await box.still_well()
 
 
-async def test_a_flood_of_text_reaches_no_memory_and_no_terminal_of_the_host(box: Attacked) -> None:
+async def test_a_flood_of_text_reaches_no_memory_and_no_terminal_of_the_host(
+    box: Attacked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "_OUTPUT_LIMIT", 1 << 20)
+    sizes = {True: 0, False: 0}
+
+    def count(error: bool, data: bytes) -> None:
+        sizes[error] += len(data)
+
+    much = ["sh", "-c", "yes | head -c 2500000; echo done >&2"]
+    result = await box.bench.backend.execute("box", much, timeout=120, on_output=count)
+    assert (result.status, sizes) == (0, {True: 5, False: 2_500_000})
+    with pytest.raises(SandboxError, match="more than 1 MiB"):
+        await box.bench.backend.execute("box", ["yes"], timeout=120)
     terminal = await box.bench.backend.terminal("box", ["yes"], columns=80, rows=24)
     try:
         assert len(await asyncio.wait_for(terminal.read(), 20)) > 0
-        await box.root(r"yes $(printf '\033]52;c;YQ==\007\033[6n\033]0;t\007') | head -c 300000 > /dev/ttyS0")
+        await box.root(r"yes $(printf '\033]52;c;YQ==\007\033[6n\033]0;t\007') | head -c 280000 > /dev/ttyS0")
         await box.still_well()
     finally:
         await terminal.close()
