@@ -40,6 +40,7 @@ from kitstudio.services.lock_files import (
 )
 from kitstudio.services.records import Kept, Record, Records
 from kitstudio.services.secret_permissions import refuse_written_secrets
+from kitstudio.services.set_edits import without_secrets
 from kitstudio.services.topic import Topic
 
 __all__ = [
@@ -416,7 +417,10 @@ def _place(order: list[str], key: str) -> int:
 
 
 def _document(plan: Plan) -> str:
-    return plan.state.text if isinstance(plan, JudgedPlan) and plan.state is not None else ""
+    """The set's text as it is kept: whoever wrote a secret into it has it written down there and nowhere else."""
+    if not isinstance(plan, JudgedPlan) or plan.state is None:
+        return ""
+    return without_secrets(plan.state.text, plan.document.kits if plan.document else (), plan.inputs)
 
 
 def _optional(finding: Finding) -> bool:

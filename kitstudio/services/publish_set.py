@@ -48,6 +48,7 @@ from kitstudio.services import publish_kits as kits
 from kitstudio.services.composition import JudgedPlan, is_local
 from kitstudio.services.importing import slug
 from kitstudio.services.places import Places
+from kitstudio.services.set_edits import written_secrets
 
 BUILT_BY = BuiltBy("kitstudio/publish", kitstudio.__version__)
 MAX_BODY = 1_048_576
@@ -307,8 +308,10 @@ def _members(plan: JudgedPlan) -> list[Problem]:
 
 
 def _secrets(plan: JudgedPlan) -> list[Problem]:
-    """Secrets answer a launch here; a published Kit has no place for them."""
-    secrets = plan.state.secrets if plan.state is not None else {}
+    """Secrets answer a launch here; a published Kit has no place for them, be they typed or written in the set."""
+    typed = {key for key in plan.state.secrets if key[0] != OWN} if plan.state is not None else set()
+    public = {(each.kit, each.name) for each in plan.inputs if each.value in each.arg.enum}
+    written = written_secrets(plan.document.kits if plan.document else (), plan.inputs) - public
     return [
         Problem(
             ProblemKind.ARG,
@@ -318,8 +321,7 @@ def _secrets(plan: JudgedPlan) -> list[Problem]:
             "Clear it, or offer the input to the users of the set.",
             (Remedy(RemedyKind.SET_ARG, f"Clear {name}", kit=kit, arg=name),),
         )
-        for kit, name in sorted(secrets)
-        if kit != OWN
+        for kit, name in sorted(typed | written)
     ]
 
 

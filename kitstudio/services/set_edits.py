@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from kitstudio.models import set_file
 from kitstudio.models.args import check_re_export, looks_secret
+from kitstudio.models.decode import decode
 from kitstudio.models.descriptor import Arg, Descriptor, Kind, ListedKit
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.plan import Input
+from kitstudio.models.references import whole_reference
 from kitstudio.services.composition import SetState
 
 OWN = ""
@@ -89,6 +91,29 @@ def offered(state: SetState, document: Descriptor, each: Input) -> SetState:
         secrets[(OWN, name)] = secret
     text = set_file.set_kit_arg(text, each.kit, each.name, f"${{{{ kit.args.{name} }}}}")
     return replace(state, text=text, secrets=secrets)
+
+
+def without_secrets(text: str, kits: Sequence[ListedKit], inputs: Iterable[Input]) -> str:
+    """The text of a set without values that its author wrote for secret inputs: what is kept of it holds none.
+
+    ``kits``: as they are listed once build-phase inputs are filled in, in the order of the text.
+    """
+    secret = written_secrets(kits, inputs)
+    if not secret:
+        return text
+    stated = decode(text).descriptor.kits
+    for raw, kit in zip(stated, kits, strict=True):
+        for name in raw.args:
+            if (kit.ref, name) in secret:
+                text = set_file.set_kit_arg(text, raw.ref, name, None)
+    return text
+
+
+def written_secrets(kits: Iterable[ListedKit], inputs: Iterable[Input]) -> frozenset[tuple[str, str]]:
+    """(Kit, input) of every secret that stands as it is in the text of a set, not as a reference to the set's own."""
+    secret = {(each.kit, each.name) for each in inputs if each.secret}
+    written = {(kit.ref, name) for kit in kits for name, value in kit.args.items() if not whole_reference(value)}
+    return frozenset(secret & written)
 
 
 def _target(document: Descriptor, each: Input) -> tuple[str, Arg]:

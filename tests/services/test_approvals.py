@@ -497,3 +497,22 @@ async def test_a_withheld_type_is_left_out_where_optional_and_named_where_requir
     plan = (await composer.settled()).plan
     with pytest.raises(ApprovalError, match=r"host policy “type=com\.docker\.sandbox/network-policy@1”"):
         await studio.approvals.request("team", plan)
+
+
+@pytest.mark.parametrize("listed", [ASKING, '"${{ kit.args.place }}/asking:1.0.0"'])
+async def test_a_secret_that_stands_in_a_set_file_is_kept_nowhere(studio: Studio, tmp_path: Path, listed: str) -> None:
+    file = tmp_path / "written.yaml"
+    file.write_text(
+        'schemaVersion: "3"\nkind: set\nargs: {place: {buildArg: PLACE, default: demo.invalid}}\nkits:\n'
+        f"  - ref: {BASE}\n  - ref: {listed}\n    args:\n      level: high\n      api_token: correct-horse\n"
+    )
+    composer = studio.new_composer()
+    await composer.open(file)
+    plan = (await composer.settled()).plan
+    assert plan.values[ASKING]["api_token"] == "correct-horse"
+    await studio.approvals.hold(await studio.approvals.request("other", plan))
+    await studio.approvals.approve(await studio.approvals.request("team", plan), frozenset())
+    (record,) = await studio.approvals.history()
+    assert "level: high" in record.document and "api_token" not in record.document
+    kept = [path for path in studio.home.data.rglob("*") if path.is_file()]
+    assert kept and not [path for path in kept if b"correct-horse" in path.read_bytes()]

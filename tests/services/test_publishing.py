@@ -438,3 +438,10 @@ async def test_a_cancelled_job_ends_while_a_layer_is_on_its_way(studio: Studio, 
         release.set()
     assert job.view.state is JobState.CANCELLED
     assert not any("/manifests/" in r.path for r in double.requests if r.method == "PUT")
+
+
+async def test_a_secret_that_stands_in_the_set_is_not_published(studio: Studio, tmp_path: Path) -> None:
+    text = set_text([BASE, "demo.invalid/asks:1.0.0"], "    args: {level: low, token: correct-horse}\n")
+    ((kind, message),) = await refused(studio, text, tmp_path)
+    assert kind == "arg" and "“token” is a secret" in message and "correct-horse" not in message
+    assert not list((tmp_path / "out").rglob("*"))
