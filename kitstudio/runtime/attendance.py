@@ -15,7 +15,9 @@ from pathlib import Path
 
 from kitstudio.runtime import control, state
 from kitstudio.runtime.backend import LaunchPhase, SandboxError, SandboxStatus, State
+from kitstudio.runtime.codec import to_json
 from kitstudio.runtime.launch import LaunchPlan, Origin
+from kitstudio.runtime.skill_store import Skills
 from kitstudio.runtime.state import Record, SandboxFolder, read_or_none
 
 STOP_SECONDS = 30.0
@@ -37,16 +39,27 @@ async def launch(
     secrets: Mapping[str, str] | None = None,
     agent: str = "",
     keys: frozenset[str] | None = None,
+    skills: Skills | None = None,
 ) -> None:
     """Start the supervisor and follow its launch to ready; on any failure it is down when this returns.
 
     ``secrets``: by service, handed to the supervisor over its own socket and kept in its memory only.
-    ``agent``: the socket of the SSH agent to relay, empty for none.
+    ``agent``: the socket of the SSH agent to relay, empty for none; ``keys``: its keys that may be used, None for all.
+    ``skills``: the person's own, as they are shared now.
     """
     tell(LaunchPhase.BOOT, "", None)
     child = await asyncio.to_thread(_spawn, folder)
     try:
-        await _follow(folder, child, tell, first=first, secrets=dict(secrets or {}), agent=agent, keys=keys)
+        await _follow(
+            folder,
+            child,
+            tell,
+            first=first,
+            secrets=dict(secrets or {}),
+            agent=agent,
+            keys=keys,
+            skills=skills or Skills(),
+        )
     except BaseException:
         await asyncio.shield(_abandon(folder, child))
         raise
@@ -162,6 +175,7 @@ async def _follow(
     secrets: Mapping[str, str],
     agent: str,
     keys: frozenset[str] | None,
+    skills: Skills,
 ) -> None:
     usable = None if keys is None else sorted(keys)
     while True:
@@ -172,7 +186,13 @@ async def _follow(
             )
         try:
             async with control.request(
-                folder.path, "launch", first=first, secrets=dict(secrets), agent=agent, keys=usable
+                folder.path,
+                "launch",
+                first=first,
+                secrets=dict(secrets),
+                agent=agent,
+                keys=usable,
+                skills=to_json(skills),
             ) as channel:
                 while True:
                     answer = await channel.receive_json()

@@ -9,7 +9,7 @@ from pathlib import Path
 from kitstudio.runtime.assemble import Contract
 from kitstudio.runtime.capabilities.agent_context import Profile
 from kitstudio.runtime.capabilities.agent_sessions import AgentSessions
-from kitstudio.runtime.capabilities.agent_skills import Exposure
+from kitstudio.runtime.capabilities.agent_skills import Destination, Exposure
 from kitstudio.runtime.capabilities.credential import CredentialPlan
 from kitstudio.runtime.capabilities.git_identity import GitIdentity
 from kitstudio.runtime.capabilities.host_mount import PlannedMount
@@ -55,6 +55,7 @@ class LaunchPlan:
 
     ``private_names``: names the person let reach private addresses. ``secrets``: values never written elsewhere.
     ``agent_socket``, ``agent_keys`` and ``known_hosts``: stated in place of the person's own; empty (None): those.
+    ``skills_store`` and ``skills_mode``: stated at create; without a mode, what the person says at each start.
     ``identity``: the pair chosen at create, kept for the sandbox's life. ``idle``: seconds without a session after
     which it is stopped, 0 never.
     """
@@ -75,6 +76,9 @@ class LaunchPlan:
     options: StatedOptions = field(default_factory=StatedOptions)
     identity: GitIdentity | None = None
     skills: tuple[Exposure, ...] = ()
+    skill_places: tuple[Destination, ...] = ()
+    skills_store: Path | None = None
+    skills_mode: str = ""
     sessions: AgentSessions = field(default_factory=AgentSessions)
     credentials: tuple[CredentialPlan, ...] = ()
     agent: tuple[AgentGrant, ...] = ()

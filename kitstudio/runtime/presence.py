@@ -3,8 +3,9 @@ boot, before any hook."""
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.runtime.capabilities import AGENT_SKILL
@@ -39,14 +40,17 @@ async def set_identity(guest: Guest, plan: LaunchPlan) -> None:
     await guest.write_file(path, text.encode("utf-8", "surrogateescape"), uid=owner.uid, gid=owner.gid, mode=0o644)
 
 
-async def expose_skills(guest: Guest, plan: LaunchPlan) -> tuple[str, ...]:
+async def expose_skills(guest: Guest, plan: LaunchPlan, mounted: Collection[str] = ()) -> tuple[str, ...]:
     """Link every shipped skill to its destinations; the optional ones that something else is in the way of, in words.
 
+    ``mounted``: destinations where the person's own skills are mounted, which show shipped ones already.
     What lies there already is never replaced (agent-skill@1, duty 8): ``SandboxError`` where the skill is required.
     """
     owner = plan.contract.account
     left_out: list[str] = []
     for skill in plan.skills:
+        if posixpath.dirname(skill.path) in mounted:
+            continue
         if await guest.link(skill.path, skill.source, uid=owner.uid, gid=owner.gid):
             continue
         if skill.required:

@@ -29,8 +29,9 @@ from kitstudio.runtime.backend import Decision, HookRun, LaunchPhase, SandboxErr
 from kitstudio.runtime.capabilities.credential import variables
 from kitstudio.runtime.capabilities.lifecycle import Hook
 from kitstudio.runtime.capabilities.long_running import Sessions
-from kitstudio.runtime.codec import to_json
+from kitstudio.runtime.codec import from_json, to_json
 from kitstudio.runtime.control import Channel
+from kitstudio.runtime.files import serve_files
 from kitstudio.runtime.guest.image import find_guest_image
 from kitstudio.runtime.host_mounts import mount_shares, mounts_root
 from kitstudio.runtime.launch import LaunchPlan
@@ -47,6 +48,7 @@ from kitstudio.runtime.qemu.guest_session import GuestSession
 from kitstudio.runtime.qemu.keys import load_or_create_keys
 from kitstudio.runtime.qemu.machine import Exit, Machine, MachineExit, MachineSpec, Share
 from kitstudio.runtime.sessions import serve_exec, serve_terminal
+from kitstudio.runtime.skill_store import NOTE, Skills, Store, mount_store
 from kitstudio.runtime.state import Record, SandboxFolder
 from kitstudio.runtime.storage import volume_disks
 
@@ -97,6 +99,8 @@ class Supervisor:
         self._decisions = DecisionLog(self.folder.decisions)
         self._secrets: dict[str, str] = {}
         self._fresh: set[str] = set()
+        self._skills = Skills()
+        self._store = Store()
         self._trust: dict[str, str] = {}
         self._authority = Authority.load_or_create(self.folder.authority, self._plan.name)
         self._proxy = Proxy(
@@ -209,6 +213,7 @@ class Supervisor:
                 self._bind(request.get("secrets"))
                 self._agent.backing = str(request.get("agent", ""))
                 keys = request.get("keys", ())
+                self._skills = from_json(Skills, request.get("skills", {}))
                 self._agent.keys = None if keys is None else frozenset(map(str, keys))
                 await self._serve_launch(channel, first=request.get("first") is True)
             case "renewed":
@@ -232,6 +237,9 @@ class Supervisor:
             case "terminal":
                 with self._in_session():
                     await serve_terminal(self._running(), self._plan, request, channel, self._variables(Phase.RUNTIME))
+            case "files":
+                with self._in_session():
+                    await serve_files(self._running(), self._plan, request, channel)
             case "ports":
                 await channel.send_json({"bound": self._publisher.bound})
             case "port":
@@ -358,8 +366,9 @@ class Supervisor:
         await set_identity(session, plan)
         self._trust = await trust_authority(session, plan, self._authority.pem)
         await write_credential_files(session, plan, self._secrets)
-        left_out = await expose_skills(session, plan)
-        self._note(skipped=tuple(dict.fromkeys((*self._record.skipped, *left_out))))
+        left_out = await expose_skills(session, plan, self._store.places)
+        before = (text for text in self._record.skipped if not text.startswith(NOTE))
+        self._note(skipped=tuple(dict.fromkeys((*before, *self._store.notes, *left_out))))
         if first:
             install = plan.lifecycle.install
             await tell(LaunchPhase.INSTALL, "" if install else "none declared")
@@ -399,6 +408,9 @@ class Supervisor:
         shares = list(await asyncio.to_thread(mount_shares, mounts_root(folder.path), plan.mounts))
         if plan.workspace:
             shares.append(Share(plan.workspace, "workspace", False, plan.contract.workdir))
+        taken = [share.guest_path for share in shares] + [each.path for each in plan.volumes]
+        self._store = await asyncio.to_thread(mount_store, self._skills, plan.skill_places, plan.skills, taken)
+        shares += self._store.shares
         disks, ram = await asyncio.to_thread(volume_disks, folder.path, plan.volumes)
         machine = self._parts.machine()
         await machine.start(

@@ -32,6 +32,7 @@ from kitstudio.services.updates import Updates
 if TYPE_CHECKING:
     from kitstudio.registry.icons import Icons
     from kitstudio.registry.index import KitIndex
+    from kitstudio.runtime.skill_store import Skills
     from kitstudio.services.credentials import Credentials
     from kitstudio.services.publishing import Publishing
 
@@ -120,6 +121,7 @@ class Studio:
                     secrets=self.credentials.held,
                     agent=self.ssh_agent,
                     agent_keys=self._ssh_keys,
+                    skills=self._skills,
                 )
             self._sandboxes = Sandboxes(
                 self._backend,
@@ -195,6 +197,15 @@ class Studio:
         """The fingerprints Kits may use, None for all."""
         kept = self.settings.texts("ssh.keys")
         return None if kept == ("all",) else frozenset(kept)
+
+    def _skills(self) -> Skills:
+        """The person's own skills, as they are shared now; off where the settings cannot be read."""
+        from kitstudio.runtime.skill_store import Skills
+
+        if self.settings.fault("skills."):
+            return Skills()
+        folder = self.settings.text("skills.folder")
+        return Skills(str(Path(folder).expanduser()) if folder else "", self.settings.text("skills.mode"))
 
     async def _renew(self, service: str, text: str) -> None:
         await self.credentials.renew(service, text)

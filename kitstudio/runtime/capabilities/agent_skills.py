@@ -1,7 +1,7 @@
 """agent-skills@1 and agent-skill@1: which shipped skill is shown at which place the agent looks. Pure.
 
 A skill is shown by a link to where it lies in the Kit's layers: complete, with its modes, and with references inside
-it unchanged. The person's own store is not mounted: its setting is off here, which is no reason to refuse.
+it unchanged. Whether the person's own store is mounted at a place, too, is decided at each start (``skill_store``).
 """
 
 from __future__ import annotations
@@ -24,6 +24,29 @@ class Exposure:
     path: str
     source: str
     required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A place where the agent looks for skills. ``writable``: what is asked for; ``ships``: a Kit has one at this very
+    place, which a mount would hide."""
+
+    path: str
+    writable: bool = False
+    ships: bool = False
+
+
+def plan_destinations(effective: Descriptor) -> tuple[Destination, ...]:
+    """Every place where the agent looks, each once; of differing modes the narrower counts."""
+    shipped = [skill_type.TYPE.decode(entry.config).path for entry in effective.entries() if entry.type == AGENT_SKILL]
+    found: dict[str, Destination] = {}
+    for entry in effective.entries():
+        if entry.type == AGENT_SKILLS:
+            stated = skills_type.TYPE.decode(entry.config)
+            before = found.get(stated.path)
+            writable = stated.writes and (before is None or before.writable)
+            found[stated.path] = Destination(stated.path, writable, any(_within(s, stated.path) for s in shipped))
+    return tuple(found.values())
 
 
 def plan_skills(effective: Descriptor, ships: Callable[[str], bool]) -> tuple[tuple[Exposure, ...], tuple[str, ...]]:

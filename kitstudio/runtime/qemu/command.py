@@ -10,11 +10,12 @@ from pathlib import Path
 
 from kitstudio.runtime.backend import SandboxError
 from kitstudio.runtime.guest.cpio import Cpio
-from kitstudio.runtime.qemu.spec import MachineSpec, RamDisk
+from kitstudio.runtime.qemu.spec import MachineSpec, RamDisk, Share
 
 QEMU = "qemu-system-x86_64"
 MAX_DISKS = 184
 MAX_MOUNTS = 64
+MAX_SHARES = 16
 CONTROL_SOCKET = "control.sock"
 QMP_SOCKET = "qmp.sock"
 INITRD = "initrd"
@@ -81,7 +82,7 @@ def machine_command(spec: MachineSpec, qemu: str) -> tuple[str, ...]:
         command += [
             "-fsdev",
             f"local,id=share{number},path={_escape(share.host_path)},security_model=none,multidevs=remap{access}",
-            *("-device", f"virtio-9p-pci,fsdev=share{number},mount_tag={share.tag},addr=1c.{number},multifunction=on"),
+            *("-device", f"virtio-9p-pci,fsdev=share{number},mount_tag={share.tag},addr={_share_address(number)}"),
         ]
     return tuple(command)
 
@@ -93,10 +94,11 @@ def machine_initrd(spec: MachineSpec) -> bytes:
         f"layers {len(spec.layers)}",
         f"network {int(spec.network)}",
         f"pids {spec.processes}",
+        f"owner {spec.share_uid} {spec.share_gid}",
         f"seed {base64.b64encode(os.urandom(48)).decode().rstrip('=')}",
     ]
     mounts = [(d.guest_path, f"disk {d.serial} {_access(d.readonly)}") for d in spec.disks]
-    mounts += [(s.guest_path, f"share {s.tag} {_access(s.readonly)}") for s in spec.shares]
+    mounts += [(s.guest_path, f"{_share_kind(s)} {s.tag} {_access(s.readonly)}") for s in spec.shares]
     mounts += [(r.guest_path, f"ram {_ram_options(r)} rw") for r in spec.ram]
     # A mount below another must come after it.
     lines += [f"{line} {path}" for path, line in sorted(mounts, key=lambda each: each[0].rstrip("/").count("/"))]
@@ -105,6 +107,9 @@ def machine_initrd(spec: MachineSpec) -> bytes:
     archive.folder("kit/home/.ssh", 0o700)
     if spec.privileged:
         archive.file("kit/privileged", b"", 0o600)
+    for share in spec.shares:
+        for name, target in share.links:
+            archive.link(f"kit/links/{share.tag}/{name}", target)
     archive.file("kit/conf", "".join(line + "\n" for line in lines).encode(), 0o600)
     archive.file("kit/hostkey", spec.keys.guest_key, 0o600)
     archive.file("kit/home/.ssh/authorized_keys", spec.keys.authorized.encode(), 0o600)
@@ -119,8 +124,8 @@ def check(spec: MachineSpec) -> None:
         raise SandboxError(f"There is no acceleration called {spec.accel!r}.", remedy="Use kvm or tcg.")
     if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", spec.hostname):
         raise SandboxError(f"{spec.hostname!r} cannot be a host name.")
-    if len(spec.shares) > 8:
-        raise SandboxError(f"A machine can have 8 shared folders; this one needs {len(spec.shares)}.")
+    if len(spec.shares) > MAX_SHARES:
+        raise SandboxError(f"A machine can have {MAX_SHARES} shared folders; this one needs {len(spec.shares)}.")
     names = [disk.serial for disk in spec.disks] + [share.tag for share in spec.shares]
     for name in names:
         if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", name) or name == "upper" or re.fullmatch(r"l\d+", name):
@@ -138,8 +143,20 @@ def check(spec: MachineSpec) -> None:
         if not path.startswith("/") or normal == "/" or normal != path.rstrip("/") or re.search(r"[\n\0]", path):
             raise SandboxError("This is not a place where something can be mounted in a sandbox.", where=repr(path))
     for share in spec.shares:
+        if share.links and not share.readonly:
+            raise SandboxError("Links can be shown in a folder that is not written only.", where=share.guest_path)
+        if any(not name or "/" in name or name in (".", "..") or "\0" in name + target for name, target in share.links):
+            raise SandboxError("A link in a shared folder has no usable name.", where=share.guest_path)
         if not share.host_path.is_dir():
             raise SandboxError("The shared folder is not there.", where=str(share.host_path))
+
+
+def _share_address(number: int) -> str:
+    return f"{0x1C - number // 8:x}.{number % 8},multifunction=on"
+
+
+def _share_kind(share: Share) -> str:
+    return "union" if share.links or share.owned else "share"
 
 
 def _disk(number: int, serial: str, path: Path, readonly: bool) -> list[str]:

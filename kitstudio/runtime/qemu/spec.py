@@ -12,12 +12,18 @@ from kitstudio.runtime.qemu.keys import MachineKeys
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A host folder shown in the guest at ``guest_path``. ``tag``: at most 31 of ``[a-z0-9-]``."""
+    """A host folder shown in the guest at ``guest_path``. ``tag``: at most 20 of ``[a-z0-9-]``.
+
+    ``links``: names and targets shown beside what is in the folder and before it, for a read-only one; nothing is
+    written into the folder. ``owned``: missing folders above it belong to the share's user in the guest, not to root.
+    """
 
     host_path: Path
     tag: str
     readonly: bool
     guest_path: str
+    links: tuple[tuple[str, str], ...] = ()
+    owned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

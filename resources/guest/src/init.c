@@ -29,11 +29,11 @@
 #define MAX_MOUNTS 64
 
 struct extra {
-    char kind; /* 's' share, 'd' disk, 'r' memory */
+    char kind; /* 's' share, 'd' disk, 'r' memory, 'u' share below links of ours */
     int readonly;
     char *name; /* tag, serial or options */
     char *path;
-    int tree; /* detached mount of a disk */
+    int tree; /* detached mount of a disk or of a share below links */
 };
 
 static char conf_text[65536];
@@ -42,6 +42,7 @@ static char *seed = "";
 static int layers, want_network = 1;
 static char *pids_limit = "4096";
 static int privileged;
+static unsigned owner_user, owner_group; /* whom missing folders above such a share belong to */
 static struct extra extras[MAX_MOUNTS];
 static int extra_count;
 
@@ -84,7 +85,9 @@ static void read_conf(void)
             want_network = atoi(value);
         else if (!strcmp(line, "pids"))
             pids_limit = value;
-        else if (!strcmp(line, "share") || !strcmp(line, "disk") || !strcmp(line, "ram")) {
+        else if (!strcmp(line, "owner"))
+            sscanf(value, "%u %u", &owner_user, &owner_group);
+        else if (!strcmp(line, "share") || !strcmp(line, "disk") || !strcmp(line, "ram") || !strcmp(line, "union")) {
             /* NAME ro|rw PATH */
             char *access = strchr(value, ' ');
             char *path = access ? strchr(access + 1, ' ') : NULL;
@@ -300,17 +303,42 @@ static void text_file(const char *path, const char *text)
     }
 }
 
+static void mount_share(const char *tag, const char *place, int readonly)
+{
+    must_mount(tag, place, "9p", MS_NOSUID | MS_NODEV | MS_NOATIME | (readonly ? MS_RDONLY : 0UL),
+               "trans=virtio,version=9p2000.L,msize=524288,cache=none,access=any");
+}
+
+/* a share with links of ours beside what is in it, where there are some: nothing is written into the share */
+static void mount_union(int i, char *place, size_t size)
+{
+    char links[64], options[160];
+    snprintf(place, size, "/d%d", i);
+    mkdir(place, 0755);
+    mount_share(extras[i].name, place, extras[i].readonly);
+    snprintf(links, sizeof links, "/kit/links/%s", extras[i].name);
+    if (access(links, F_OK))
+        return;
+    snprintf(options, sizeof options, "lowerdir=%s:%s", links, place);
+    snprintf(place, size, "/o%d", i);
+    mkdir(place, 0755);
+    must_mount("union", place, "overlay", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOATIME, options);
+}
+
 /* disks are found outside the Kit's root, so they are mounted detached here and attached inside it */
 static void detach_disks(void)
 {
     for (int i = 0; i < extra_count; i++) {
-        if (extras[i].kind != 'd')
-            continue;
         char device[300], place[64];
-        find_disk(extras[i].name, device, sizeof device);
-        snprintf(place, sizeof place, "/d%d", i);
-        mkdir(place, 0700);
-        must_mount(device, place, "ext4", MS_NOATIME | (extras[i].readonly ? MS_RDONLY : 0UL), "discard");
+        if (extras[i].kind == 'u')
+            mount_union(i, place, sizeof place);
+        else if (extras[i].kind == 'd') {
+            find_disk(extras[i].name, device, sizeof device);
+            snprintf(place, sizeof place, "/d%d", i);
+            mkdir(place, 0700);
+            must_mount(device, place, "ext4", MS_NOATIME | (extras[i].readonly ? MS_RDONLY : 0UL), "discard");
+        } else
+            continue;
         extras[i].tree = (int)syscall(SYS_open_tree, AT_FDCWD, place, 1 /* clone */ | O_CLOEXEC);
         if (extras[i].tree < 0)
             fatal("cannot detach", place);
@@ -321,17 +349,17 @@ static void attach_extras(void)
 {
     for (int i = 0; i < extra_count; i++) {
         struct extra *one = &extras[i];
-        if (make_folders(one->path, 0755, 0, 0))
+        int ours = one->kind == 'u';
+        if (make_folders(one->path, 0755, ours ? owner_user : 0, ours ? owner_group : 0))
             fatal("cannot make the folder", one->path);
-        if (one->kind == 'd') {
+        if (one->kind == 'd' || one->kind == 'u') {
             if (syscall(SYS_move_mount, one->tree, "", AT_FDCWD, one->path, 4 /* empty source path */))
                 fatal("cannot mount at", one->path);
             close(one->tree);
         } else if (one->kind == 'r') {
             must_mount("ram", one->path, "tmpfs", MS_NOATIME, one->name);
         } else {
-            must_mount(one->name, one->path, "9p", MS_NOSUID | MS_NODEV | MS_NOATIME | (one->readonly ? MS_RDONLY : 0UL),
-                       "trans=virtio,version=9p2000.L,msize=524288,cache=none,access=any");
+            mount_share(one->name, one->path, one->readonly);
         }
     }
 }
