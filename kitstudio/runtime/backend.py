@@ -9,10 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import ApprovedLock
+
+if TYPE_CHECKING:
+    from kitstudio.runtime.files import Files
 
 
 class SandboxError(KitStudioError):
@@ -323,6 +326,9 @@ class Backend(Protocol):
 
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         """A PTY; an empty command means the interactive launch argv (§8)."""
+
+    def files(self, name: str, user: str = "") -> Files:
+        """The files of a running sandbox, as ``user`` sees them (empty: its own)."""
 
     async def rebind(self, service: str) -> tuple[str, ...]:
         """Hand a service's secret as it is now to every running sandbox that signs in to it; their names."""

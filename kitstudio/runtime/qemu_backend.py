@@ -40,6 +40,7 @@ from kitstudio.runtime.capabilities.agent_sessions import Verb, session_argv
 from kitstudio.runtime.capabilities.credential import wanted_services
 from kitstudio.runtime.capabilities.volume import plan_volumes
 from kitstudio.runtime.codec import to_json
+from kitstudio.runtime.files import SandboxFiles
 from kitstudio.runtime.guest.image import find_guest_image
 from kitstudio.runtime.host_mounts import list_mounts, remove_mount, why_not_shared
 from kitstudio.runtime.launch import LaunchPlan, Origin
@@ -301,6 +302,10 @@ class QemuBackend:
         return await sessions.SocketTerminal.open(
             self._folder(name).path, command, columns=columns, rows=rows, user=user
         )
+
+    def files(self, name: str, user: str = "") -> SandboxFiles:
+        """The files of a running sandbox."""
+        return SandboxFiles(self._folder(name).path, user)
 
     async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
         """The command behind a verb of agent-sessions@1, built on the headless launch argv (§8)."""

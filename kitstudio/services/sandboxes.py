@@ -24,6 +24,7 @@ from kitstudio.runtime.backend import (
     SandboxStatus,
     Terminal,
 )
+from kitstudio.runtime.files import Files
 from kitstudio.services.jobs import Job, Jobs
 from kitstudio.services.topic import Topic
 
@@ -181,6 +182,10 @@ class Sandboxes:
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int) -> Terminal:
         """A PTY; an empty command means the interactive launch argv (§8)."""
         return await self._backend.terminal(name, command, columns=columns, rows=rows)
+
+    def files(self, name: str, user: str = "") -> Files:
+        """The files of a running sandbox."""
+        return self._backend.files(name, user)
 
     async def rebind(self, service: str) -> tuple[str, ...]:
         """Tell running sandboxes that a service's secret changed; the names of those that were told."""

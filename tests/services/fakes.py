@@ -214,6 +214,9 @@ class FakeBackend:
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         raise SandboxError("No terminals here.")
 
+    def files(self, name: str, user: str = "") -> Files:
+        raise SandboxError("No files here.")
+
     async def renewed(self, name: str) -> Mapping[str, str]:
         return self.fresh.pop(name, {})
 

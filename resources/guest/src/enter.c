@@ -7,6 +7,7 @@
  *   socket BASE64            a Unix socket in the Kit's root that leads to a port of 127.0.0.1, until stdin ends
  *                                                                         (path, port, uid, gid)
  *   read BASE64              a file of the Kit's root to stdout           (path, limit)
+ *   files BASE64             the Kit's files as one of its users     (uid, gid, groups, what, path, number, flag: files.c)
  *   poweroff                 PID 1 ends the machine
  *
  * A request's fields are NUL-ended: for run "p" or "-" (terminal), uid, gid, groups (commas), folder, number of
@@ -217,18 +218,24 @@ static void supervise(pid_t pid)
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
+static size_t next_groups(struct fields *fields, gid_t *groups)
+{
+    size_t count = 0;
+    for (char *text = next(fields); *text && count < MAX_GROUPS;) {
+        groups[count++] = (gid_t)strtoul(text, &text, 10);
+        if (*text && *text++ != ',')
+            broken("its groups");
+    }
+    return count;
+}
+
 static void run(struct fields fields)
 {
     int terminal = *next(&fields) == 'p';
     uid_t uid = (uid_t)next_number(&fields, 10);
     gid_t gid = (gid_t)next_number(&fields, 10);
     gid_t groups[MAX_GROUPS];
-    size_t group_count = 0;
-    for (char *text = next(&fields); *text && group_count < MAX_GROUPS;) {
-        groups[group_count++] = (gid_t)strtoul(text, &text, 10);
-        if (*text && *text++ != ',')
-            broken("its groups");
-    }
+    size_t group_count = next_groups(&fields, groups);
     char *folder = next(&fields);
     char **argv = next_list(&fields);
     char **environment = next_list(&fields);
@@ -449,6 +456,26 @@ static void read_file(struct fields fields)
         failed("cannot read", path);
 }
 
+static void serve_files(struct fields fields)
+{
+    uid_t uid = (uid_t)next_number(&fields, 10);
+    gid_t gid = (gid_t)next_number(&fields, 10);
+    gid_t groups[MAX_GROUPS];
+    size_t group_count = next_groups(&fields, groups);
+    char *operation = next(&fields), *path = next(&fields);
+    long number = next_number(&fields, 10);
+    int flag = next_number(&fields, 10) != 0;
+    if (put_text(KIT_CGROUP "/cgroup.procs", "0"))
+        failed("cannot join", "the sandbox's group");
+    put_text("/proc/self/oom_score_adj", "0");
+    join_root();
+    drop_rights();
+    umask(0022);
+    if (setgroups(group_count, groups) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
+        failed("cannot become", "that user");
+    _exit(files_main(operation, path, number, flag));
+}
+
 int enter_main(int argc, char **argv)
 {
     if (argc != 3 || strcmp(argv[1], "-c"))
@@ -474,6 +501,8 @@ int enter_main(int argc, char **argv)
         serve_socket(decode(rest));
     else if (!strcmp(verb, "read"))
         read_file(decode(rest));
+    else if (!strcmp(verb, "files"))
+        serve_files(decode(rest));
     else
         broken("an unknown verb");
     return 0;

@@ -35,6 +35,7 @@ ssize_t base64_decode(const char *text, uint8_t *out, size_t size);
 int init_main(void);
 int channel_main(void);
 int enter_main(int argc, char **argv);
+int files_main(const char *operation, char *path, long long number, int flag);
 int relay_main(void);
 int net_up(void);
 
