@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from kitstudio.cli.output import DONE, UsageError
@@ -25,17 +24,4 @@ async def session(run: Run) -> int:
         run.output.document({"sessions": [one.encode(errors="backslashreplace").decode() for one in found]})
         run.output.table(((one,) for one in found), head=("SESSION",))
         return DONE
-    if run.output.as_json:
-        run.output.document(
-            {
-                "status": result.status,
-                "stdout": result.stdout.decode(errors="replace"),
-                "stderr": result.stderr.decode(errors="replace"),
-            }
-        )
-        return result.status
-    sys.stdout.buffer.write(result.stdout)
-    sys.stdout.buffer.flush()
-    sys.stderr.buffer.write(result.stderr)
-    sys.stderr.buffer.flush()
-    return result.status
+    return run.output.program(result.status, result.stdout, result.stderr)

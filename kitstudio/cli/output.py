@@ -69,6 +69,19 @@ class Output:
             cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
             self.say("  ".join([*cells, line[-1]]).rstrip())
 
+    def program(self, status: int, stdout: bytes, stderr: bytes, *, passed_on: bool = False) -> int:
+        """What a program in a sandbox wrote, as one JSON document or byte for byte; its status, to exit with.
+
+        ``passed_on``: its bytes were written as they came.
+        """
+        self.document(
+            {"status": status, "stdout": stdout.decode(errors="replace"), "stderr": stderr.decode(errors="replace")}
+        )
+        if not self.as_json and not passed_on:
+            pass_on(False, stdout)
+            pass_on(True, stderr)
+        return status
+
     def _json(self, value: object, indent: int | None = None) -> str:
         """JSON that every reader takes: what is no text (bytes of a path), or no letter of a terminal that does not
         speak UTF-8, is written as JSON's escapes."""
@@ -85,6 +98,13 @@ class Output:
         if error.remedy:
             print(f"  {printable(error.remedy)}", file=self.err)
         self.err.flush()
+
+
+def pass_on(error: bool, data: bytes) -> None:
+    """A program's bytes, on standard output or standard error, at once."""
+    stream = (sys.stderr if error else sys.stdout).buffer
+    stream.write(data)
+    stream.flush()
 
 
 def error_json(error: KitStudioError) -> dict[str, str]:

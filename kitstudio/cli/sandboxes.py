@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from kitstudio.cli.compose import compose, lock_name
 from kitstudio.cli.gate import decide
-from kitstudio.cli.output import DONE, FAILED, UsageError, printable
+from kitstudio.cli.output import DONE, FAILED, UsageError, pass_on, printable
 from kitstudio.cli.reach import chosen_ports
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import Decision, LaunchOptions, Progress, SandboxStatus, State
@@ -73,28 +73,14 @@ async def execute(run: Run) -> int:
             return await _terminal(studio, args.name, run.command)
         given = await asyncio.to_thread(_standard_input)
         result = await studio.sandboxes.execute(
-            args.name, run.command, stdin=given, on_output=None if run.output.as_json else _pass_on
+            args.name, run.command, stdin=given, on_output=None if run.output.as_json else pass_on
         )
     except UsageError:
         raise
     except KitStudioError as error:
         run.output.error(error)
         return EXEC_REFUSED if isinstance(error, GateRefused) else EXEC_FAILED
-    if run.output.as_json:
-        run.output.document(
-            {
-                "status": result.status,
-                "stdout": result.stdout.decode(errors="replace"),
-                "stderr": result.stderr.decode(errors="replace"),
-            }
-        )
-    return result.status
-
-
-def _pass_on(error: bool, data: bytes) -> None:
-    stream = (sys.stderr if error else sys.stdout).buffer
-    stream.write(data)
-    stream.flush()
+    return run.output.program(result.status, result.stdout, result.stderr, passed_on=True)
 
 
 async def attach(run: Run) -> int:

@@ -14,8 +14,6 @@ DEFAULT_NAMESPACE: Final = "com.docker.kit"
 DERIVED_NAMESPACES: Final = ("deb", "apk")
 """Single-label namespaces: facts read out of a filesystem, never an author's claim (§9.6)."""
 
-OPERATORS: Final = (">=", "<=", ">", "<", "=")
-
 _BARE = re.compile(r"[a-z0-9](?:[a-z0-9+.-]{0,62}[a-z0-9+])?")
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _OPERATOR_START = re.compile(r"[><=]")

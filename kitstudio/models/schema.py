@@ -27,7 +27,6 @@ DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 """The version editors understand."""
 
 _PLACEHOLDER: Final[Schema] = {"type": "string", "pattern": f"{ARG_REFERENCE.pattern}|{ENV_OPENER.pattern}"}
-_FILLED_LIST: Final[Schema] = {"type": "array", "minItems": 1}
 _NULL: Final[Schema] = {"type": "null"}
 _ANY_TEXT: Final[Schema] = {"type": ["string", "number", "boolean", "null"]}
 """A field that is text however it is spelled: ``version: 1.10`` is the text 1.10."""

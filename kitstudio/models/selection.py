@@ -66,10 +66,6 @@ class Selection:
     def refused(self) -> bool:
         return bool(self.errors)
 
-    def applied_to(self, descriptor: Descriptor) -> Descriptor:
-        """The descriptor with its selected requests alone, flat."""
-        return replace(descriptor, capabilities=tuple(item.entry for item in self.entries))
-
 
 def supported_types(types: frozenset[str]) -> Selector:
     """Accepts what a host grants by type alone."""

@@ -18,7 +18,6 @@ class Folded:
     name: str
     segment: str
     publisher: str
-    elsewhere: str
     all: str
 
 
@@ -33,7 +32,9 @@ class CardSearch:
         words = query.casefold().split()
         if not words:
             return tuple(cards)
-        scored = [(score, folded) for folded in map(self._fold, cards) if (score := score_of(words, folded)) != NO_MATCH]
+        scored = [
+            (score, folded) for folded in map(self._fold, cards) if (score := score_of(words, folded)) != NO_MATCH
+        ]
         scored.sort(key=lambda pair: (-pair[0], pair[1].name, pair[1].card.repository))
         return tuple(folded.card for _, folded in scored)
 
@@ -52,7 +53,7 @@ def fold(card: KitCard) -> Folded:
     publisher = card.publisher.casefold()
     parts = (card.description, card.reference, card.author, *card.capability_types)
     elsewhere = "\n".join(parts).casefold()
-    return Folded(card, name, segment, publisher, elsewhere, f"{name}\n{segment}\n{publisher}\n{elsewhere}")
+    return Folded(card, name, segment, publisher, f"{name}\n{segment}\n{publisher}\n{elsewhere}")
 
 
 def score_of(words: list[str], card: Folded) -> int:

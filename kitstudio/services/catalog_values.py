@@ -115,7 +115,7 @@ class VersionRow:
 class KitDetails:
     """Everything the Kit page shows. ``descriptor`` None for v2 artifacts and images; ``problems``: why it is not
     usable (descriptor errors with line and remedy). ``attachments``: signatures and attestations that are present,
-    none of them verified; ``folded_tags``: the tags ``signature_tags`` counts; ``notes``: what the reader should know
+    none of them verified; ``folded_tags``: the tags that only hold attachments; ``notes``: what the reader should know
     (index annotations that contradict …)."""
 
     card: KitCard
@@ -126,7 +126,6 @@ class KitDetails:
     permissions: tuple[Permission, ...] = ()
     uncounted: tuple[Uncounted, ...] = ()
     versions: tuple[VersionRow, ...] = ()
-    signature_tags: int = 0
     problems: tuple[KitStudioError, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     notes: tuple[str, ...] = ()

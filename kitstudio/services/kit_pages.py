@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kitstudio.models.annotations import DESCRIPTOR
 from kitstudio.registry.artifact import Reader, glance
-from kitstudio.registry.attached import Attachment, attached_by_tag, attached_in_index
+from kitstudio.registry.attached import Attachment, attached_by_tag, attached_in_index, fold_tags
 from kitstudio.registry.newest import newest_tag
 from kitstudio.registry.reference import Reference
 from kitstudio.registry.source import Artifact, ArtifactKind, Platform, RegistryError, Source, Unreachable
@@ -139,8 +139,7 @@ def _page(place: Place, artifact: Artifact, tags: tuple[str, ...]) -> KitDetails
         permissions=view.permissions(reading, card.reference),
         uncounted=view.uncounted(reading, card.reference),
         versions=view.version_rows(tags),
-        signature_tags=sum(view.is_signature(tag) for tag in tags),
-        folded_tags=tuple(tag for tag in tags if view.is_signature(tag)),
+        folded_tags=fold_tags(tags)[1],
         problems=reading.problems if card.kind is CardKind.ERROR else (),
         attachments=_attachments(artifact, tags),
         notes=_notes(artifact, card, reading),

@@ -131,11 +131,6 @@ class Theme(QObject):
     def dark(self) -> bool:
         return self._resolved() == "dark"
 
-    @property
-    def reduced_motion(self) -> bool:
-        """True where animations must not run (the system's wish, or no real screen)."""
-        return QGuiApplication.platformName() in ("offscreen", "minimal")
-
     def install(self) -> None:
         """Dress the application: Fusion, palette, font and style sheet."""
         application = QApplication.instance()

@@ -19,11 +19,6 @@ from kitstudio.ui.widgets.text import counted, tr, visible
 ROW = 42
 
 
-def source_detail(source: SourceInfo) -> str:
-    """The second line of a source, in words alone."""
-    return state_line(source).text
-
-
 class SourceRole(int, Enum):
     SOURCE = Qt.ItemDataRole.UserRole + 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QResizeEvent
-from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from kitstudio.services.composition import Composition
 from kitstudio.ui.composer.rows import blocking
@@ -54,11 +54,6 @@ class Toolbar(QWidget):
     def tools(self) -> tuple[QPushButton, ...]:
         """The buttons at the right, in order."""
         return (self.open, self.save, self.export, self.publish, self.launch)
-
-    def set_menu(self, tool: QPushButton, menu: QMenu) -> None:
-        """Give a button a menu that goes with it."""
-        menu.setParent(tool, menu.windowFlags())
-        tool.setMenu(menu)
 
     def show_composition(self, composition: Composition, empty: bool) -> None:
         """The launch button says itself why it cannot run."""

@@ -78,13 +78,6 @@ class SettingsPage(Page):
         if self.isVisible():
             self._look()
 
-    def show_subject(self, key: str) -> None:
-        """Jump to a subject: a link elsewhere leads here."""
-        for at in range(self.list.count()):
-            if self.list.item(at).data(Qt.ItemDataRole.UserRole + 1) == key:
-                self.list.setCurrentRow(at)
-                self._jump()
-
     def save_state(self) -> dict[str, str]:
         item = self.list.currentItem()
         return {"subject": str(item.data(Qt.ItemDataRole.UserRole + 1))} if item is not None else {}

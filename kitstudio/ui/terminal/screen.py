@@ -29,15 +29,12 @@ class Screen(Grid):
 
     def __init__(self, columns: int, lines: int, history: int = HISTORY) -> None:
         self.reply: Callable[[bytes], None] = lambda _data: None
-        self.rang = False
         self.refused_clipboard = False
         self.cursor_shape = 1
         super().__init__(columns, lines, history)
 
     def control(self, char: str) -> None:
         match char:
-            case "\x07":
-                self.rang = True
             case "\x08":
                 self.cursor_back()
             case "\x09":

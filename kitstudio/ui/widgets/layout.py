@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 Item: TypeAlias = QWidget | QLayout | int | None
 """What a row or column holds: a widget, a layout, ``int`` pixels of space, ``None`` for stretch."""
 Margins: TypeAlias = tuple[int, int, int, int]
-NO_MARGINS: Margins = (0, 0, 0, 0)
 
 
 def line(vertical: bool = False) -> QFrame:

@@ -163,10 +163,6 @@ class LineItem(QGraphicsObject):
     def path(self) -> QPainterPath:
         return self._path
 
-    @property
-    def label_rect(self) -> QRectF:
-        return self._label
-
     def pen(self) -> QPen:
         """How the line is drawn."""
         line = self.line
