@@ -11,7 +11,7 @@ from kitstudio.services.findings import widening_json
 
 if TYPE_CHECKING:
     from kitstudio.cli.main import Run
-    from kitstudio.services.approvals import Request
+    from kitstudio.services.approvals import Kept, Request
 
 
 async def updates(run: Run) -> int:
@@ -19,7 +19,7 @@ async def updates(run: Run) -> int:
     studio = await run.studio()
     await studio.approvals.load()
     if not run.args.check:
-        return _waiting(run, studio.approvals.waiting())
+        return _waiting(run, studio.approvals.waiting(), studio.approvals.unready())
     found = await studio.updates.check()
     for update in found:
         widenings = _widenings(update.request)
@@ -46,7 +46,7 @@ async def updates(run: Run) -> int:
     return FAILED if found and all(update.outcome.value == "failed" for update in found) else DONE
 
 
-def _waiting(run: Run, requests: tuple[Request, ...]) -> int:
+def _waiting(run: Run, requests: tuple[Request, ...], unready: tuple[Kept, ...]) -> int:
     for request in requests:
         widenings = _widenings(request)
         granted = {words.repository(kit.reference): kit for kit in request.granted.kits} if request.granted else {}
@@ -67,8 +67,11 @@ def _waiting(run: Run, requests: tuple[Request, ...]) -> int:
                     "why": "",
                 }
             )
+        run.output.say(f"{request.name} waits for an answer:")
         tell_review(run.output, request.review)
-    if not requests:
+    for kept in unready:
+        run.output.note(f"warning: {words.exact(kept.name)} waits for an answer and cannot be judged now: {kept.why}")
+    if not requests and not unready:
         run.output.note("Nothing waits. Look for newer versions with: kitstudio updates --check")
     return DONE
 

@@ -235,6 +235,11 @@ def _uncounted(known: Mapping[str, KitSide], candidate: Side, *, first: bool) ->
     for kit in candidate.kits:
         earlier = known.get(words.repository(kit.reference))
         old = {note.key: note.text for note in earlier.notes} if earlier is not None else {}
+        if earlier is not None and earlier.reference == kit.reference and _replaced(earlier, kit):
+            sentence = (
+                f"{words.kit_name(kit.reference)} is not what was approved: its tag stands for another digest now."
+            )
+            yield Uncounted(sentence, Weight.SERIOUS, kit.reference, "", f"{earlier.digest} → {kit.digest}")
         for note in kit.notes:
             if earlier is None:
                 yield Uncounted(note.sentence, note.weight, kit.reference, note.path, note.text)
@@ -267,6 +272,12 @@ def _title(
         than = "you approved before" if same else f"you approved for {version}"
         return f"{who} asks for more than {than}" if findings else f"{who} asks for no more than {than}"
     return f"{name} asks for more than you approved" if findings else f"{name} asks for no more than you approved"
+
+
+def _replaced(earlier: KitSide, kit: KitSide) -> bool:
+    """Whether a name stands for something else than before. A Kit of this machine does with each edit of its author."""
+    here = kit.reference.startswith("local.invalid/")
+    return not here and bool(earlier.digest and kit.digest) and earlier.digest != kit.digest
 
 
 def _moved(earlier: KitSide, kit: KitSide) -> bool:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -298,3 +300,19 @@ def test_updates_lists_what_waits_and_applies_what_asks_for_no_more_row_106(kits
     (waiting,) = kitstudio("updates", "--json").lines
     assert waiting["kit"] == "demo.invalid/tool" and waiting["widens"]
     assert "demo.invalid/base:1.1.0" in _lock(home).read_text() and WIDER not in _lock(home).read_text()
+
+
+def test_what_waits_and_cannot_be_judged_is_named_and_hides_nothing(kitstudio: Kitstudio, home: Path) -> None:
+    kitstudio("approve", BASE, TOOL, "--yes", "--name", "team")
+    lock = _lock(home, "team").read_text()
+    with contextlib.closing(sqlite3.connect(home / "data" / "studio.db")) as database, database:
+        for name, text in (
+            ("../x", lock),
+            ("cut", "{"),
+            ("deep", "[" * 9000),
+            ("odd", lock.replace("base", "\\ud800")),
+        ):
+            database.execute("INSERT INTO waiting VALUES (?, ?, 'title', 0, ?, '')", (name, name, text))
+    answer = kitstudio("updates")
+    assert answer.code == 0 and "Nothing waits" not in answer.err
+    assert [f"warning: {name} waits" in answer.err for name in ("../x", "cut", "deep", "odd")] == [True] * 4

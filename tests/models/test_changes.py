@@ -194,3 +194,13 @@ def test_an_entry_is_known_by_the_widest_of_its_hosts_not_by_the_first() -> None
     assert finding.weight is Weight.CRITICAL
     assert finding.keys == ("network.runtime.allow:*", "network.runtime.allow:**") and finding.key == finding.keys[0]
     assert len(finding.widenings) == 3
+
+
+def test_a_tag_that_stands_for_another_digest_is_told_though_it_asks_for_no_more() -> None:
+    before, after = (base(allow("a.example"), digest=f"sha256:{mark * 64}") for mark in "ab")
+    found = review(granted(before), plan(after))
+    (told,) = found.uncounted
+    assert not found.needs_answer and told.weight is Weight.SERIOUS
+    assert "its tag stands for another digest now" in told.sentence and told.entry.endswith("b" * 64)
+    other = base(allow("a.example"), "base:1.0.1", digest=f"sha256:{'b' * 64}")
+    assert not review(granted(before), plan(other)).uncounted
