@@ -136,7 +136,7 @@ async def _refuse_other_set(run: Run, composer: Composer, name: str) -> None:
 
 def tell_review(output: Output, review: Review) -> None:
     """The findings in words, heaviest first."""
-    counts = ", ".join(f"{n} {weight.name.lower()}" for weight, n in review.counts().items())
+    counts = ", ".join(weighed(n, weight) for weight, n in review.counts().items())
     output.say(f"{review.title}{': ' + counts if counts else ''}.")
     for finding in review.findings:
         permission = finding.permission
@@ -151,6 +151,12 @@ def tell_review(output: Output, review: Review) -> None:
             output.say(f"    accept with {_flags(finding)}")
     tell_uncounted(output, review.uncounted, "Also in this set" if review.first_grant else "Also changed")
     output.say()
+
+
+def weighed(number: int, weight: Weight) -> str:
+    """``2 serious``, ``1 notice``, ``2 notices``: only a notice has a plural."""
+    name = weight.name.lower()
+    return words.count(number, name) if weight is Weight.NOTICE else words.count(number, name, name)
 
 
 def tell_rules(output: Output, request: Request) -> None:

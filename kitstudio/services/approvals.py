@@ -114,11 +114,18 @@ class Approvals:
         self._made: dict[str, tuple[Policy, ApprovedLock]] = {}
 
     async def load(self) -> None:
-        """Bring back what waited when the program ended. What cannot be judged now stays in ``unready``, named."""
+        """Bring back what waits, from earlier runs and from commands that ran meanwhile. What cannot be judged now is
+        named in ``unready``; what was answered elsewhere, or is in force by now, waits no longer."""
+        before = frozenset(self._waiting)
         kept = await in_thread(lambda stop: self._records.waiting())
-        known = {request.id for request in self._waiting.values()}
+        answered = before.difference(each.id for each in kept)
+        self._waiting = {key: request for key, request in self._waiting.items() if key not in answered}
+        known = frozenset(self._waiting)
         unready: list[Kept] = []
         for each in kept:
+            if await self._in_force(each):
+                self._waiting.pop(each.id, None)
+                continue
             if each.id in known:
                 continue
             try:
@@ -134,6 +141,17 @@ class Approvals:
         self._waiting = dict(sorted(self._waiting.items(), key=lambda item: _place(order, item[0])))
         self._unready = tuple(unready)
         self.changed.publish(None)
+
+    async def _in_force(self, kept: Kept) -> bool:
+        """Whether the lock a request asks for was put in force by another one since: it is settled then."""
+        try:
+            granted = await self.lock(kept.name)
+            same = granted is not None and not locks.differences(granted, locks.decode(kept.lock))
+        except KitStudioError:
+            return False
+        if same:
+            await self._whole(lambda: self._records.settle(kept.id))
+        return same
 
     async def request(self, name: str, plan: Plan) -> Request:
         """Judge a launchable plan against the lock ``name``. Raises ``KitStudioError`` if it is not launchable."""
@@ -315,6 +333,7 @@ class Approvals:
         same = answer == "silent" and granted is not None and not locks.differences(granted, lock)
         kept = granted if same and granted is not None else lock
         record, text = self._record(request, plan, kept, answer)
+        others = [held.id for held in self._waiting.values() if held.id != request.id and _asks_for(held, kept)]
 
         def decide() -> None:
             with self._files.alone():
@@ -327,9 +346,12 @@ class Approvals:
                 if not same:
                     self._records.append(record, text)
                     self._files.put(request.name, text)
-                self._records.settle(request.id)
+                for settled in (request.id, *others):
+                    self._records.settle(settled)
 
         await self._whole(decide)
+        for settled in others:
+            self._waiting.pop(settled, None)
         self._decided(request)
         approved = self._approved(kept, plan)
         self._made[approved.sha256] = (self._policy(), approved)
@@ -410,6 +432,11 @@ class Approvals:
             tuple(value for i in plan.inputs if i.secret and (value := plan.values.get(i.kit, {}).get(i.name))),
             dict(plan.records),
         )
+
+
+def _asks_for(held: Request, lock: Lock) -> bool:
+    """Whether what waits is this very lock."""
+    return held.name == lock.name and not locks.differences(lock, locks.from_plan(held.name, held.plan))
 
 
 def _place(order: list[str], key: str) -> int:

@@ -224,3 +224,39 @@ async def test_daily_looks_on_the_clock_and_only_while_switched_on_row_112(studi
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert (await locked(studio, "team"))["four"] == "1.0.0"
+
+
+async def test_what_another_program_approves_meanwhile_waits_no_longer(studio: Studio) -> None:
+    await approve(studio, "team", "four")
+    await studio.updates.check()
+    assert [held.name for held in studio.approvals.waiting()] == ["team"]
+    command = await Studio.open(Options(home=studio.home.data.parent), FakeBackend())
+    try:
+        await approve(command, "team", "four", version="1.1.0")
+    finally:
+        await command.close()
+    await studio.approvals.load()
+    assert studio.approvals.waiting() == ()
+    later = await Studio.open(Options(home=studio.home.data.parent), FakeBackend())
+    await later.approvals.load()
+    assert later.approvals.waiting() == ()
+    await later.close()
+
+
+async def test_what_another_program_answers_with_no_waits_no_longer_either(studio: Studio) -> None:
+    await approve(studio, "team", "four")
+    await studio.updates.check()
+    command = await Studio.open(Options(home=studio.home.data.parent), FakeBackend())
+    await command.approvals.load()
+    await command.approvals.keep(command.approvals.waiting()[0])
+    await command.close()
+    await studio.approvals.load()
+    assert studio.approvals.waiting() == ()
+
+
+async def test_approving_the_same_afresh_settles_what_waited_for_it(studio: Studio) -> None:
+    await approve(studio, "team", "four")
+    await approve(studio, "other", "four")
+    await studio.updates.check()
+    await approve(studio, "team", "four", version="1.1.0")
+    assert [held.name for held in studio.approvals.waiting()] == ["other"]

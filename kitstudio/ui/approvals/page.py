@@ -7,8 +7,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QDateTime, QLocale
+from PySide6.QtCore import QDateTime, QEvent, QLocale
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from kitstudio.models import lock as locks
 from kitstudio.models.effective_rules import effective_rules
@@ -27,17 +28,19 @@ from kitstudio.ui.approvals.history import HistoryPane
 from kitstudio.ui.approvals.models import ANSWERS
 from kitstudio.ui.approvals.policy_view import PolicyView
 from kitstudio.ui.approvals.rules_view import COMPOSER, RulesView
+from kitstudio.ui.approvals.update_words import found_words
 from kitstudio.ui.approvals.waiting import WaitingPane
 from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.page import Page
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Tone
-from kitstudio.ui.widgets.basic import holder, line, row
+from kitstudio.ui.widgets.basic import button, holder, line, row
 from kitstudio.ui.widgets.composite import Banner
 from kitstudio.ui.widgets.text import counted, tr, visible
 
 LIST_KIND = "kitstudio approval records"
+LOOK, STOP = "Look for updates", "Stop looking"
 
 
 class ApprovalsPage(Page):
@@ -47,6 +50,7 @@ class ApprovalsPage(Page):
         super().__init__(studio, theme, navigator, parent)
         self._tasks = Tasks(self, self._failed)
         self._open = False
+        self._looking: asyncio.Task[None] | None = None
         self.tabs = QTabBar()
         self.tabs.setObjectName("approvalTabs")
         self.tabs.setAccessibleName(tr("Approvals"))
@@ -73,7 +77,9 @@ class ApprovalsPage(Page):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addWidget(holder(row(self.tabs, None, margins=(8, 0, 16, 0)), "surface"))
+        self.look = button(theme, tr(LOOK), "refresh", small=True, name="approvalLook")
+        self.look.setToolTip(tr("Asks the sources of every approved Kit now. What asks for more waits here."))
+        layout.addWidget(holder(row(self.tabs, None, self.look, margins=(8, 0, 16, 0)), "surface"))
         layout.addWidget(line())
         layout.addWidget(self.banner)
         layout.addWidget(self.note)
@@ -89,6 +95,34 @@ class ApprovalsPage(Page):
         end_with_window(self, self._tasks)
         self._open = True
         await self._read()
+
+    def event(self, event: QEvent) -> bool:
+        """Whoever comes to this page, or back to its window, sees what commands brought meanwhile."""
+        if event.type() in (QEvent.Type.Show, QEvent.Type.WindowActivate) and self._open:
+            self._tasks.start(self.studio.approvals.load(), "load")
+        return super().event(event)
+
+    def look_for_updates(self) -> None:
+        """Ask the sources of every approved Kit now; a second press ends it."""
+        if self._looking is not None:
+            self._looking.cancel()
+            return
+        self._looking = self._tasks.start(self._look(), "look")
+        if self._looking is not None:
+            self.look.setText(tr(STOP))
+            self._looking.add_done_callback(self._looked)
+
+    async def _look(self) -> None:
+        self.banner.hide()
+        self.note.hide()
+        icon, lead, words = found_words(await self.studio.updates.check())
+        banner = self.banner if icon == "critical" else self.note
+        banner.tell(icon, lead, words, ("dismiss", tr("Close"), "close"))
+
+    def _looked(self, _task: object) -> None:
+        self._looking = None
+        if isValid(self.look):
+            self.look.setText(tr(LOOK))
 
     def refresh(self) -> None:
         """Show what waits, and what was decided as soon as it is read."""
@@ -110,6 +144,7 @@ class ApprovalsPage(Page):
             self.tabs.setCurrentIndex(int(state["tab"]))
 
     def _connect(self) -> None:
+        self.look.clicked.connect(self.look_for_updates)
         self.waiting.review_wanted.connect(self.answer)
         self.waiting.keep_wanted.connect(
             lambda request: self._tasks.start(self.studio.approvals.keep(request), f"keep-{request.id}")

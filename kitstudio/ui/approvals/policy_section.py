@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kitstudio.ui.approvals.policy_view import ALWAYS, AUTO, LEAD, PolicyRules, auto_switch
+from kitstudio.ui.approvals.policy_view import ALWAYS, LEAD, SWITCHES, PolicyRules, policy_switch
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import PageName
 from kitstudio.ui.settings.section import SettingsContext, SettingsSection
@@ -22,7 +22,8 @@ class PolicySection(SettingsSection):
         self.action(opened)
         on = text_label(tr("On"), Type.SMALL, "secondary")
         self.add(tr(ALWAYS[0]), tr(ALWAYS[1]), Icon(self.theme, "lock", 16), on)
-        self.add(tr(AUTO[0]), tr(AUTO[1]), auto_switch(self.theme, context.settings, self._change))
+        for key, words in SWITCHES.items():
+            self.add(tr(words[0]), tr(words[1]), policy_switch(self.theme, context.settings, key, self._change))
         self.rules = PolicyRules(self.theme, context.settings, self._change)
         self.below(self.rules)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.policy import Rule, RuleKind, parse
@@ -90,6 +90,15 @@ AUTO = (
     "Apply updates within the surface by themselves",
     "An update that asks for no more than was approved is put in force and recorded. Off: it waits, too.",
 )
+SWITCHES = {
+    AUTO_APPLY: AUTO,
+    "updates.on_start": (
+        "Look for updates when Kit Studio starts",
+        "Asks the sources of approved Kits. “Look for updates” on the Approvals page asks at any time.",
+    ),
+    "updates.daily": ("Look for updates once a day", "While Kit Studio is open. What asks for more waits for you."),
+}
+"""What can be switched, by setting: title and sentence."""
 
 
 class PolicyRules(QWidget):
@@ -123,14 +132,13 @@ class PolicyRules(QWidget):
         self._change(KEYS[kind], rules, tr("Take back a rule"))
 
 
-def auto_switch(theme: Theme, settings: Settings, change: Change) -> Switch:
-    """Whether updates within the surface are put in force by themselves; follows the setting."""
-    made = Switch(theme, tr(AUTO[0]), bool(settings.get(AUTO_APPLY)))
-    made.setObjectName("policyAuto")
-    made.toggled.connect(lambda on: change(AUTO_APPLY, on, tr(AUTO[0])))
-    follow = settings.changed.subscribe(
-        lambda key: made.setChecked(bool(settings.get(AUTO_APPLY))) if key == AUTO_APPLY else None
-    )
+def policy_switch(theme: Theme, settings: Settings, key: str, change: Change) -> Switch:
+    """One of ``SWITCHES``; follows its setting."""
+    title = tr(SWITCHES[key][0])
+    made = Switch(theme, title, bool(settings.get(key)))
+    made.setObjectName(f"policySwitch-{key}")
+    made.toggled.connect(lambda on: change(key, on, title))
+    follow = settings.changed.subscribe(lambda one: made.setChecked(bool(settings.get(key))) if one == key else None)
     made.destroyed.connect(follow)
     return made
 
@@ -149,7 +157,7 @@ class PolicyView(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
         self.rules = PolicyRules(theme, settings, self._set)
-        self.auto = auto_switch(theme, settings, self._set)
+        self.switches = {key: policy_switch(theme, settings, key, self._set) for key in SWITCHES}
         content = ScrollContent()
         content.setLayout(self._content())
         set_ground(content, "surface")
@@ -163,18 +171,26 @@ class PolicyView(QScrollArea):
         theme = self._theme
         inner = column(spacing=theme.px(12), margins=(theme.px(24), theme.px(20), theme.px(24), theme.px(24)))
         inner.addWidget(text_label(tr(LEAD), Type.BODY, "secondary", wrap=True))
-        first, auto = row(spacing=theme.px(8)), row(spacing=theme.px(8))
-        for line_, words in ((first, ALWAYS), (auto, AUTO)):
-            title = text_label(tr(words[0]), Type.STRONG, wrap=True)
-            about = text_label(tr(words[1]), Type.SMALL, "secondary", wrap=True)
-            line_.addLayout(column(title, about, spacing=theme.px(2)), 1)
+        first = self._line(ALWAYS)
         first.addWidget(Icon(theme, "lock", 16))
         first.addWidget(text_label(tr("On"), Type.SMALL, "secondary"))
-        auto.addWidget(self.auto)
-        inner.addWidget(_card(column(first, line(), auto, spacing=theme.px(12), margins=(16, 12, 16, 12))))
+        card = column(first, spacing=theme.px(12), margins=(16, 12, 16, 12))
+        for key, words in SWITCHES.items():
+            each = self._line(words)
+            each.addWidget(self.switches[key])
+            card.addWidget(line())
+            card.addLayout(each)
+        inner.addWidget(_card(card))
         inner.addWidget(self.rules)
         inner.addStretch(1)
         return inner
+
+    def _line(self, words: tuple[str, str]) -> QHBoxLayout:
+        title = text_label(tr(words[0]), Type.STRONG, wrap=True)
+        about = text_label(tr(words[1]), Type.SMALL, "secondary", wrap=True)
+        made = row(spacing=self._theme.px(8))
+        made.addLayout(column(title, about, spacing=self._theme.px(2)), 1)
+        return made
 
     def _set(self, key: str, value: object, _words: str) -> None:
         try:

@@ -73,7 +73,8 @@ class WaitingPane(QWidget):
             theme,
             "approvals",
             tr("Nothing waits for you"),
-            tr("Requests you close without an answer wait here. Until you answer, nothing changes."),
+            tr("Updates that ask for more, and requests you close without an answer, wait here. ")
+            + tr("Until you answer, nothing changes."),
         )
         self._detail = QScrollArea()
         self._detail.setWidgetResizable(True)
@@ -156,7 +157,8 @@ class WaitingPane(QWidget):
         keep.setAccessibleDescription(texts.kept_text(request))
         keep.clicked.connect(partial(self.keep_wanted.emit, request))
         layout.addWidget(text_label(visible(request.review.title), Type.HEADING, wrap=True))
-        layout.addWidget(text_label(texts.summary(request.review), ink="secondary", wrap=True))
+        about = tr("Set {name}. {summary}").format(name=visible(request.name), summary=texts.summary(request.review))
+        layout.addWidget(text_label(about, ink="secondary", wrap=True))
         if looks := count_looks(request.review.counts()):
             layout.addWidget(ChipRow(theme, looks))
         layout.addSpacing(theme.px(4))
@@ -190,8 +192,13 @@ class WaitingPane(QWidget):
         return made
 
 
+def in_set(request: Request) -> str:
+    """Whose answer it is: two sets may wait for the same version of the same Kit."""
+    return tr("in {name}").format(name=request.name)
+
+
 class _WaitingDelegate(QStyledItemDelegate):
-    """Monogram, name, heaviest count."""
+    """Monogram, name, heaviest count, and the set."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -232,7 +239,9 @@ class _WaitingDelegate(QStyledItemDelegate):
             painter.drawPixmap(left, top + theme.px(2), theme.pixmap(looks[0].icon, 12, ink))
             painter.setPen(ink)
             painter.drawText(QRect(left + theme.px(16), top, width, theme.line(Type.SMALL)), align, looks[0].text)
-        else:
-            painter.setPen(theme.colour(Token.SECONDARY))
-            painter.drawText(QRect(left, top, width, theme.line(Type.SMALL)), align, request.name)
+            past = theme.px(24) + theme.metrics(Type.SMALL).horizontalAdvance(looks[0].text)
+            left, width = left + past, width - past
+        painter.setPen(theme.colour(Token.SECONDARY))
+        where = theme.metrics(Type.SMALL).elidedText(visible(in_set(request)), Qt.TextElideMode.ElideRight, width)
+        painter.drawText(QRect(left, top, width, theme.line(Type.SMALL)), align, where)
         painter.restore()

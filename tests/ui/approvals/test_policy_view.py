@@ -62,8 +62,9 @@ def test_a_rule_is_taken_back(qtbot: QtBot, view: PolicyView, kept: Settings) ->
 
 
 def test_silent_updates_can_be_turned_off_and_asking_cannot(qtbot: QtBot, view: PolicyView, kept: Settings) -> None:
-    assert view.auto.isChecked()
-    qtbot.keyClick(view.auto, Qt.Key.Key_Space)
+    auto = view.switches["policy.auto_apply"]
+    assert auto.isChecked()
+    qtbot.keyClick(auto, Qt.Key.Key_Space)
     assert kept.get("policy.auto_apply") is False
     assert any(label.text() == "Always on; this one can’t be turned off." for label in view.findChildren(QLabel))
 
@@ -80,3 +81,15 @@ def test_silent_updates_can_be_turned_off_and_asking_cannot(qtbot: QtBot, view: 
 def test_no_sentence_of_a_rule_promises_a_yes(kind: RuleKind, text: str) -> None:
     told = rule_words(parse(kind, text))
     assert parse(kind, text).pattern in told and "approve " not in told and "allow" not in told
+
+
+@pytest.mark.parametrize("key", ["updates.on_start", "updates.daily"])
+def test_when_updates_are_looked_for_is_switched_here_too(
+    qtbot: QtBot, view: PolicyView, kept: Settings, key: str
+) -> None:
+    switch = view.switches[key]
+    assert switch.isVisible() and not switch.isChecked()
+    qtbot.keyClick(switch, Qt.Key.Key_Space)
+    assert kept.get(key) is True
+    kept.set(key, False)
+    assert not switch.isChecked()
