@@ -61,18 +61,18 @@ def fields(schema: JsonValue, above: str = "") -> set[str]:
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_43_every_documented_field_is_known_and_no_other(name: str) -> None:
+def test_row_43_every_documented_field_is_known_and_no_other(name: str) -> None:
     assert fields(capability_schema(name)) == set(DOCUMENTED[name].split())
 
 
-def test_43_every_type_is_documented() -> None:
+def test_row_43_every_type_is_documented() -> None:
     assert {name.removesuffix(".schema.json") for name in schemas()} == {"descriptor", *DOCUMENTED}
 
 
 @pytest.mark.parametrize(
     "text", ['schemaVersion: "2"\nkind: sandbox\ncommands: {a: b}\nnetwork: {}\n', "schemaVersion: 1"]
 )
-def test_44_an_older_descriptor_is_told_as_one_and_not_by_its_fields(text: str) -> None:
+def test_row_44_an_older_descriptor_is_told_as_one_and_not_by_its_fields(text: str) -> None:
     with pytest.raises(DecodeError) as caught:
         decode(text)
 
@@ -80,7 +80,7 @@ def test_44_an_older_descriptor_is_told_as_one_and_not_by_its_fields(text: str) 
     assert "commands" not in str(caught.value) and caught.value.remedy
 
 
-def test_46_what_is_effective_can_be_written_out_and_grants_the_same() -> None:
+def test_row_46_what_is_effective_can_be_written_out_and_grants_the_same() -> None:
     made = plan(base(allow("a.example", "*.b.example")), member("two", allow("c.example:443", deny=("d.example",))))
 
     assert made.effective is not None

@@ -15,6 +15,7 @@ from kitstudio.models.plan import Member, Problem, ProblemKind
 from kitstudio.services import shared_files
 from kitstudio.services.app import Studio
 from kitstudio.services.composer import Composer
+from kitstudio.services.composition import Composition
 from kitstudio.services.set_documents import ChangedOnDisk, SetDocuments, write_set
 from kitstudio.services.shared_files import Comparison
 
@@ -184,6 +185,10 @@ async def test_shared_files_are_looked_for_once_the_set_rests(monkeypatch: pytes
     comparison.end()
 
 
+def clashes(value: Composition) -> list[Problem]:
+    return [problem for problem in value.plan.problems if problem.kind is ProblemKind.FILE_COLLISION]
+
+
 async def test_a_shared_file_of_two_kits_is_a_problem_of_the_set(composer: Composer, tmp_path: Path) -> None:
     from tests.builders import descriptor, kit_image, layer, layout
 
@@ -193,10 +198,10 @@ async def test_a_shared_file_of_two_kits_is_a_problem_of_the_set(composer: Compo
         composer.add(f"oci:{tmp_path / name}:1.0.0")
     composer.compare_files()
     value = await composer.settled()
-    for _ in range(200):
-        if any(p.kind is ProblemKind.FILE_COLLISION for p in composer.value.plan.problems):
-            break
-        await asyncio.sleep(0.02)
-    (clash,) = [p for p in composer.value.plan.problems if p.kind is ProblemKind.FILE_COLLISION]
+    compared = asyncio.Event()
+    composer.changed.subscribe(lambda found: compared.set() if clashes(found) else None)
+    if not clashes(composer.value):
+        await compared.wait()
+    (clash,) = clashes(composer.value)
     assert "/usr/bin/tool" in clash.message and len(clash.remedies) == 2
     assert len(value.plan.members) == 2 and os.path.isdir(tmp_path / "one")

@@ -212,7 +212,7 @@ def test_escape_stops_the_request_first_and_keeps_what_was_typed(
 
 
 @pytest.mark.parametrize("store", ["file", "session"])
-def test_rows_68_and_70_without_a_keyring_a_person_chooses_and_reads_what_protects(
+def test_without_a_keyring_a_person_chooses_and_reads_what_protects_row_68_row_70(
     run: Run, theme: Theme, tmp_path: Path, backend: object, double: Double, ring: Callable[[object], None], store: str
 ) -> None:
     ring(keyring.backends.fail.Keyring())
