@@ -24,7 +24,7 @@ from kitstudio.ui.catalog.pictures import KitPictures, kit_icons
 from kitstudio.ui.catalog.sign_in_place import SignInPlace, ask_to_sign_in
 from kitstudio.ui.catalog.source_acts import SourceActs
 from kitstudio.ui.catalog.source_pane import SourceDeed, SourcePane
-from kitstudio.ui.catalog.source_words import lapsed, unopened
+from kitstudio.ui.catalog.source_words import lapsed, status_words, unopened
 from kitstudio.ui.catalog.wanting import Wanting
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.page import Page
@@ -32,7 +32,7 @@ from kitstudio.ui.tasks import Tasks, fault
 from kitstudio.ui.theme import Theme
 from kitstudio.ui.widgets import set_ground
 from kitstudio.ui.widgets.layout import column
-from kitstudio.ui.widgets.text import counted, number, tr, visible
+from kitstudio.ui.widgets.text import number, tr, visible
 
 SIDE = 220
 LIST = 496
@@ -100,6 +100,8 @@ class CatalogPage(Page):
         await self.studio.catalog.refresh()
         self._draw()
         await self.kit.load()
+        await self.studio.load_gate()
+        self.fitting.begin()
 
     def search(self, text: str) -> None:
         """Filter the list as the person types."""
@@ -190,7 +192,6 @@ class CatalogPage(Page):
         kit.shown.connect(list_.select)
         kit.signed_in.connect(self._signed_in)
         self.destroyed.connect(self.studio.catalog.changed.subscribe(self._catalog_changed))
-        self.destroyed.connect(self.studio.composer.changed.subscribe(lambda _: self.fitting.renew()))
         self.navigator.open_kit.connect(self.open_kit)
         self.theme.changed.connect(self._arrange)
         again = QShortcut(QKeySequence.StandardKey.Refresh, self)
@@ -307,9 +308,7 @@ class CatalogPage(Page):
         if self._reading:
             self.status_changed.emit("spinner", tr("Reading manifests, {n} to go").format(n=number(self._reading)))
             return
-        total = sum(source.count for source in sources)
-        words = f"{counted(total, 'Kit', 'Kits')} {tr('in')} {counted(len(sources), 'source', 'sources')}"
-        self.status_changed.emit("success", words)
+        self.status_changed.emit(*status_words(sources))
 
     # acting
 

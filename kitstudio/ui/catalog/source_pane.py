@@ -111,9 +111,7 @@ class SourcePane(QScrollArea):
             self.list.setCurrentIndex(self.model.index(at))
         selection.blockSignals(False)
         self.list.viewport().update()
-        height = self.list.sizeHintForRow(0) * self.model.rowCount() + 2
-        if self.list.height() != height:
-            self.list.setFixedHeight(height)
+        self._fit()
         self._run_clock()
 
     def deeds(self, source: SourceInfo | None) -> tuple[tuple[SourceDeed, str], ...]:
@@ -142,7 +140,16 @@ class SourcePane(QScrollArea):
             return True
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and watched is self.list:
             return self._key(event)
+        if event.type() == QEvent.Type.Resize and watched is self.list.viewport():
+            self.list.scheduleDelayedItemsLayout()
+            self._fit()
         return False
+
+    def _fit(self) -> None:
+        """As high as its rows, whose names take the lines they need at this width."""
+        height = sum(self.list.sizeHintForRow(row_) for row_ in range(self.model.rowCount())) + 2
+        if self.list.height() != height:
+            self.list.setFixedHeight(height)
 
     def _key(self, event: QKeyEvent) -> bool:
         """F5 and Enter read a source (or open it), Delete removes it."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kitstudio.services.catalog import SourceInfo, SourceKind, SourceState
 from kitstudio.services.places import VERIFIED
 from kitstudio.ui.theme import Token
-from kitstudio.ui.widgets.text import counted, duration_text, moment_text, tr, visible
+from kitstudio.ui.widgets.text import counted, duration_text, moment_text, number, tr, visible
 
 ICONS = {
     SourceKind.DEMO: "sandboxes",
@@ -65,6 +66,21 @@ def state_line(source: SourceInfo, now: float | None = None) -> Line:
     if source.kind is SourceKind.SET:
         return Line(f"{tr('Set file')}, {kits}")
     return Line(kits)
+
+
+def status_words(sources: Sequence[SourceInfo]) -> tuple[str, str]:
+    """The footer's icon and words: a source that shows nothing, or did not answer, is not counted among those that
+    do."""
+    silent = [source for source in sources if source.state not in (SourceState.READY, SourceState.LOADING)]
+    closed = [source for source in sources if unopened(source) and not source.count]
+    total = sum(source.count for source in sources)
+    shown = len(sources) - len(closed) - sum(not source.count for source in silent)
+    words = f"{counted(total, 'Kit', 'Kits')} {tr('in')} {counted(shown, 'source', 'sources')}"
+    if closed:
+        words += f" · {tr('{n} not opened yet').format(n=number(len(closed)))}"
+    if silent:
+        words += f" · {tr('{n} not readable now').format(n=number(len(silent)))}"
+    return ("info" if silent else "success"), words
 
 
 def lapsed(source: SourceInfo) -> bool:

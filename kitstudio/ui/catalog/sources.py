@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPen
+from PySide6.QtGui import QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from kitstudio.services.catalog import SourceInfo, SourceState
@@ -86,15 +86,27 @@ class SourceModel(QAbstractListModel):
 
 
 class SourceDelegate(QStyledItemDelegate):
-    """Two lines and an icon, 42 px; a dot where a sign-in lapsed."""
+    """Name, state and an icon, 42 px; a name that is too long for its line goes on in another. A dot where a sign-in
+    lapsed."""
 
     def __init__(self, theme: Theme, view: QListView) -> None:
         super().__init__(view)
         self.theme = theme
+        self._view = view
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         theme = self.theme
-        return QSize(theme.px(120), max(theme.px(ROW), theme.line(Type.BODY) + theme.line(Type.SMALL) + theme.px(8)))
+        high = max(theme.px(ROW), theme.line(Type.BODY) + theme.line(Type.SMALL) + theme.px(8))
+        model = index.model()
+        assert isinstance(model, SourceModel)
+        title, _ = model.words(source := model.source(index))
+        room = self._view.viewport().width() - theme.px(44) - self._dot(source)
+        more = len(title_lines(title, theme.metrics(Type.NAME), room)) - 1
+        return QSize(theme.px(120), high + more * theme.line(Type.BODY))
+
+    def _dot(self, source: SourceInfo | None) -> int:
+        """The room at the right that the dot of a lapsed sign-in takes."""
+        return self.theme.px(14) if source is not None and lapsed(source) else 0
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -119,7 +131,9 @@ class SourceDelegate(QStyledItemDelegate):
         painter.drawPixmap(left, rect.top() + (rect.height() - side) // 2, picture)
         left += side + theme.px(8)
         role = Type.NAME if on else Type.BODY
-        block = theme.line(Type.BODY) + theme.line(Type.SMALL)
+        # Broken as the bold name is, so that choosing a source moves nothing.
+        names = title_lines(title, theme.metrics(Type.NAME), rect.width() - theme.px(44) - self._dot(source))
+        block = len(names) * theme.line(Type.BODY) + theme.line(Type.SMALL)
         area = QRect(left, rect.top() + (rect.height() - block) // 2, 0, theme.line(Type.BODY))
         area.setRight(rect.right() - theme.px(8))
         if source is not None and lapsed(source):
@@ -131,8 +145,9 @@ class SourceDelegate(QStyledItemDelegate):
         align = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         painter.setFont(theme.font(role))
         painter.setPen(theme.colour(Token.TEXT))
-        painter.drawText(area, align, theme.metrics(role).elidedText(title, Qt.TextElideMode.ElideMiddle, area.width()))
-        area.moveTop(area.bottom() + 1)
+        for name in names:
+            painter.drawText(area, align, name)
+            area.moveTop(area.bottom() + 1)
         area.setHeight(theme.line(Type.SMALL))
         area.setRight(rect.right() - theme.px(8))
         if line.icon:
@@ -145,3 +160,17 @@ class SourceDelegate(QStyledItemDelegate):
         shown = theme.metrics(Type.SMALL).elidedText(line.text, Qt.TextElideMode.ElideRight, area.width())
         painter.drawText(area, align, shown)
         painter.restore()
+
+
+def title_lines(title: str, metrics: QFontMetrics, width: int) -> tuple[str, ...]:
+    """A name on one line, else broken at its last blank that fits; only what still does not fit is left out, in its
+    middle."""
+    if metrics.horizontalAdvance(title) <= width:
+        return (title,)
+    words = title.split(" ")
+    for count in range(len(words) - 1, 0, -1):
+        first = " ".join(words[:count])
+        if metrics.horizontalAdvance(first) <= width:
+            rest = " ".join(words[count:])
+            return first, metrics.elidedText(rest, Qt.TextElideMode.ElideMiddle, width)
+    return (metrics.elidedText(title, Qt.TextElideMode.ElideMiddle, width),)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from kitstudio.registry.source import RateLimited
 from kitstudio.services.catalog import SourceInfo, SourceKind, SourceState
 from kitstudio.ui.catalog.source_pane import SourceDeed, SourcePane
-from kitstudio.ui.catalog.source_words import lapsed, state_line
+from kitstudio.ui.catalog.source_words import lapsed, state_line, status_words
+from kitstudio.ui.catalog.sources import title_lines
+from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme
 
 NOW = 1_700_000_000.0
@@ -126,3 +129,42 @@ def test_clear_is_active_only_while_something_is_chosen(theme: Theme, qtbot) -> 
     pane.clear.click()
     assert pane.facets.chosen() == frozenset()
     assert not pane.clear.isEnabled()
+
+
+DEMO = SourceInfo("demo", "Demo", SourceKind.DEMO, SourceState.READY, count=16)
+
+
+@pytest.mark.parametrize(
+    ("sources", "icon", "words"),
+    [
+        ((DEMO,), "success", "16 Kits in 1 source"),
+        ((DEMO, registry(opened=False)), "success", "16 Kits in 1 source · 1 not opened yet"),
+        ((DEMO, registry(opened=False, count=2)), "success", "18 Kits in 2 sources"),
+        ((DEMO, registry(SourceState.OFFLINE)), "info", "16 Kits in 1 source · 1 not readable now"),
+        ((DEMO, registry(SourceState.OFFLINE, count=4)), "info", "20 Kits in 2 sources · 1 not readable now"),
+        ((DEMO, registry(SourceState.SIGN_IN)), "info", "16 Kits in 1 source · 1 not readable now"),
+    ],
+)
+def test_the_footer_counts_no_source_that_shows_nothing(sources: tuple[SourceInfo, ...], icon: str, words: str) -> None:
+    assert status_words(sources) == (icon, words)
+
+
+def test_a_long_name_goes_on_in_another_line_instead_of_losing_its_middle(theme: Theme, qtbot) -> None:  # type: ignore[no-untyped-def]
+    name = "Docker Hub – Verified Publishers"
+    hub = SourceInfo("hub", name, SourceKind.HUB, SourceState.READY, network=True)
+    pane = SourcePane(theme)
+    qtbot.addWidget(pane)
+    pane.resize(220, 500)
+    pane.show()
+    pane.show_sources((DEMO, hub))
+    QApplication.processEvents()
+    plain, long = pane.list.visualRect(pane.model.index(1)), pane.list.visualRect(pane.model.index(2))
+    assert long.height() > plain.height() and long.bottom() < pane.list.height()
+    metrics = theme.metrics(Type.NAME)
+    lines = title_lines(name, metrics, long.width() - theme.px(44))
+    assert " ".join(lines) == name and len(lines) == 2
+    pane.resize(500, 500)
+    QApplication.processEvents()
+    assert pane.list.visualRect(pane.model.index(2)).height() == plain.height()
+    (only,) = title_lines("registry.of.a.company.example:5000", metrics, 80)
+    assert "…" in only
