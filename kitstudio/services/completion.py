@@ -14,17 +14,11 @@ from typing import Final, TypeAlias
 from kitstudio.models.comment_form import comment_block
 from kitstudio.models.descriptor import JsonValue
 from kitstudio.models.schema import capability_schema, descriptor_schema
+from kitstudio.services.half_written import KEY, LINE, MAX_COLUMN, HalfWritten, in_comment, unquoted
 
-MAX_LINES: Final = 5000
-"""Lines looked at above and below the place."""
-MAX_COLUMN: Final = 4000
-
-_LINE: Final = re.compile(r"([ ]*)((?:-[ ]+)*)(.*)", re.DOTALL)
-_KEY: Final = re.compile(r"""("[^"]*"|'[^']*'|[^\s#"'\[\]{},:][^:#]*?)[ ]*:(?:[ ]+|$)""")
 _REFERENCE: Final = re.compile(r"\$\{\{\s*[\w.]*$")
 _WORD: Final = re.compile(r"[\w@./:\"'-]*$")
 _TYPED: Final = re.compile(r"^(?:true|false|yes|no|on|off|y|n|null|~|[-+]?[0-9][0-9_.:eE]*)$", re.IGNORECASE)
-_BLOCK: Final = re.compile(r"[|>][-+0-9]*\s*$")
 
 Schema: TypeAlias = Mapping[str, JsonValue]
 
@@ -54,26 +48,16 @@ class Completion:
         return tuple(begin + holds)
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    """A key or a list item's dash on a line."""
-
-    line: int
-    column: int
-    key: str | None
-    value: str = ""
-
-
 def complete(text: str, offset: int) -> Completion:
     """What fits at a character offset; without suggestions where nothing is known."""
     above = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     before, after = text[above:offset], text[offset : end if end >= 0 else len(text)]
     nothing = Completion(offset, "")
-    if len(before) > MAX_COLUMN or _in_comment(before):
+    if len(before) > MAX_COLUMN or in_comment(before):
         return nothing
     number = text.count("\n", 0, above)
-    scan = _Scan(text, number)
+    scan = HalfWritten(text, number)
     reference = _REFERENCE.search(before)
     if reference is not None:
         closed = after.lstrip().startswith("}}")
@@ -81,7 +65,7 @@ def complete(text: str, offset: int) -> Completion:
         named = reference[0].removeprefix("${{").strip()
         typed = "" if "kit.args.".startswith(named) else named.removeprefix("kit.args.")
         return Completion(above + reference.start(), typed, tuple(inputs))
-    shape = _LINE.fullmatch(before)
+    shape = LINE.fullmatch(before)
     assert shape is not None
     indent, dashes, rest = shape.groups()
     if scan.in_block(len(indent)):
@@ -92,10 +76,10 @@ def complete(text: str, offset: int) -> Completion:
     for token, siblings in parents:
         schemas = _below(schemas, token.key, siblings)
     here = scan.siblings(number, column)
-    key = _KEY.match(rest)
+    key = KEY.match(rest)
     if key is None:
         return _field(schemas, here, rest, after, offset, item=bool(dashes))
-    name = _plain(key[1])
+    name = unquoted(key[1])
     value = rest[key.end() :]
     if key.end() == len(rest) and not rest.endswith(" "):
         return nothing
@@ -123,99 +107,6 @@ def complete_in_file(text: str, offset: int, *, in_comments: bool) -> Completion
 def descriptor_schema_cached() -> Schema:
     """Made once: it asks every capability type."""
     return descriptor_schema()
-
-
-class _Scan:
-    """Lines around the cursor, their keys and dashes."""
-
-    def __init__(self, text: str, number: int) -> None:
-        self._lines = text.split("\n")
-        self._number = number
-        self._tokens: dict[int, tuple[_Token, ...]] = {}
-
-    def tokens(self, number: int) -> tuple[_Token, ...]:
-        """Dashes and the key of a line; none for blank lines, comments and bare texts."""
-        if number not in self._tokens:
-            self._tokens[number] = tuple(_tokens(self._lines[number][:MAX_COLUMN], number))
-        return self._tokens[number]
-
-    def above(self) -> Iterator[_Token]:
-        """Tokens above the cursor's line, nearest first."""
-        for number in range(self._number - 1, max(-1, self._number - MAX_LINES), -1):
-            yield from reversed(self.tokens(number))
-
-    def parents(self, number: int, column: int, dashes: list[int]) -> list[tuple[_Token, Mapping[str, str]]]:
-        """What the mapping at ``column`` is inside of, outermost first, each with the keys beside it."""
-        found: list[_Token] = [_Token(number, dash, None) for dash in reversed(dashes)]
-        limit, dashed = (dashes[0], True) if dashes else (column, False)
-        for token in self.above():
-            beside = dashed and token.key is not None and token.column == limit
-            if token.column < limit or beside:
-                found.append(token)
-                limit, dashed = token.column, token.key is None
-            if limit == 0 and not dashed:
-                break
-        found.reverse()
-        return [(token, self.siblings(token.line, token.column)) for token in found]
-
-    def siblings(self, number: int, column: int) -> dict[str, str]:
-        """Key → value text of the mapping whose keys stand at ``column``, around a line; not of the line itself
-        where that is the cursor's."""
-        found: dict[str, str] = {}
-        first = max(-1, number - MAX_LINES)
-        for step, stop in ((-1, first), (1, min(len(self._lines), number + MAX_LINES))):
-            at = number
-            while at != stop and 0 <= at < len(self._lines):
-                tokens = self.tokens(at)
-                if at != number and any(t.column < column for t in tokens) and step > 0:
-                    break
-                if at != self._number:
-                    found.update({t.key: t.value for t in tokens if t.key is not None and t.column == column})
-                if any(t.column < column for t in tokens) and (step < 0):
-                    break
-                at += step
-        return found
-
-    def in_block(self, indent: int) -> bool:
-        """Whether the cursor's line is text of a block scalar."""
-        for number in range(self._number - 1, max(-1, self._number - MAX_LINES), -1):
-            line = self._lines[number]
-            if not line.strip():
-                continue
-            deep = len(line) - len(line.lstrip(" "))
-            if deep < indent:
-                return bool(_BLOCK.search(line.partition(" #")[0])) and bool(self.tokens(number))
-        return False
-
-    def args(self) -> tuple[str, ...]:
-        """Names declared under the top-level ``args``."""
-        found: list[str] = []
-        inside, column = False, 0
-        for number in range(min(len(self._lines), MAX_LINES)):
-            for token in self.tokens(number):
-                if token.column == 0:
-                    inside, column = token.key == "args", 0
-                elif inside and token.key is not None and token.column == (column or token.column):
-                    column = token.column
-                    found.append(token.key)
-        return tuple(found)
-
-
-def _tokens(line: str, number: int) -> Iterator[_Token]:
-    shape = _LINE.fullmatch(line)
-    if shape is None or not line.strip():
-        return
-    indent, dashes, rest = shape.groups()
-    if rest.startswith("#"):
-        return
-    for index, sign in enumerate(dashes):
-        if sign == "-":
-            yield _Token(number, len(indent) + index, None)
-    if rest == "-":
-        yield _Token(number, len(indent) + len(dashes), None)
-    key = _KEY.match(rest)
-    if key is not None:
-        yield _Token(number, len(indent) + len(dashes), _plain(key[1]), _plain(rest[key.end() :].partition(" #")[0]))
 
 
 def _field(
@@ -249,7 +140,7 @@ def _value(schemas: list[Schema], value: str, after: str, offset: int) -> Comple
             schemas = stack.pop()
             start = index + 1
         elif sign == ":" and stack and value[index + 1 : index + 2] in {" ", ""}:
-            key = _plain(value[start:index])
+            key = unquoted(value[start:index])
             stack.append(schemas)
             schemas = _below(schemas, key, {})
             start = index + 1
@@ -385,23 +276,6 @@ def _kind_word(kinds: set[str]) -> str:
         if kind in kinds and not (kind == "boolean" and "string" in kinds and "number" in kinds):
             return word
     return "number" if kinds <= {"number", "null"} and kinds else "text"
-
-
-def _plain(text: str) -> str:
-    return text.strip().strip("\"'")
-
-
-def _in_comment(before: str) -> bool:
-    """Whether a ``#`` that begins a comment stands before the place."""
-    quoted = ""
-    for index, sign in enumerate(before):
-        if quoted:
-            quoted = "" if sign == quoted else quoted
-        elif sign in "\"'" and (index == 0 or before[index - 1] in " [{,:"):
-            quoted = sign
-        elif sign == "#" and (index == 0 or before[index - 1] in " \t"):
-            return True
-    return False
 
 
 def _begins(label: str, typed: str) -> bool:

@@ -12,8 +12,8 @@ from functools import partial
 from typing import TypeAlias
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QPainter, QPaintEvent, QShortcut, QUndoGroup
-from PySide6.QtWidgets import QMainWindow, QMenu, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtGui import QCloseEvent, QKeySequence, QPaintEvent, QShortcut, QUndoGroup
+from PySide6.QtWidgets import QMainWindow, QMenu, QStackedWidget, QWidget
 
 from kitstudio import __version__
 from kitstudio.models.errors import KitStudioError
@@ -22,18 +22,17 @@ from kitstudio.services.app import Studio
 from kitstudio.ui.approvals.notices import ApprovalNotices
 from kitstudio.ui.command_search import Command, CommandSearch
 from kitstudio.ui.editor.editors import Editors
-from kitstudio.ui.fonts import Type
 from kitstudio.ui.footer import ErrorDialog, Footer
+from kitstudio.ui.header import Header
 from kitstudio.ui.navigator import Navigator, PageName
 from kitstudio.ui.page import Page
 from kitstudio.ui.rail import Rail
 from kitstudio.ui.tasks import Tasks
-from kitstudio.ui.theme import Mode, Theme, Token
-from kitstudio.ui.widgets import Elided, FocusRing, Painted, SearchField, column, icon_button, row
+from kitstudio.ui.theme import Mode, Theme
+from kitstudio.ui.widgets import FocusRing, column, row
 from kitstudio.ui.widgets.text import tr
 
 PageFactory: TypeAlias = Callable[[Studio, Theme, Navigator], Page]
-HEADER = 48
 UNSEEN = 0.5
 """Seconds after which a window that nobody sees goes on all the same."""
 STATE = "ui.state."
@@ -63,7 +62,7 @@ class MainWindow(QMainWindow):
         self.rail = Rail(theme)
         self.stack = QStackedWidget()
         self.footer = Footer(theme, studio.jobs)
-        self.header = _Header(theme)
+        self.header = Header(theme)
         right = QWidget()
         self.notices = ApprovalNotices(studio, theme, self.navigator, self)
         right.setLayout(column(self.header, self.notices.banner, self.stack, self.footer, spacing=0))
@@ -121,10 +120,12 @@ class MainWindow(QMainWindow):
         """
         await self.painted()
         first = self.pages[self.page]
-        if self.page is not PageName.CATALOG:  # the catalog is the one page that asks nothing of the runtime
+        if self.page is not PageName.CATALOG:  # the catalog is the one page that asks nothing of gate and runtime
+            await self.studio.load_gate()
             await self.studio.load_runtime()
         self._tasks.start(first.opened())
         await self.studio.load_runtime()
+        await self.studio.load_gate()
         for name in PageName:
             if self._ended:
                 return  # closed while it opened: a page must not begin work that nobody ends
@@ -132,7 +133,8 @@ class MainWindow(QMainWindow):
             await asyncio.sleep(0)
         if self._ended:
             return
-        self.destroyed.connect(self.studio.sandboxes.changed.subscribe(lambda _: self._draw_badges()))
+        for changed in (self.studio.sandboxes.changed, self.studio.approvals.changed):
+            self.destroyed.connect(changed.subscribe(lambda _: self._draw_badges()))
         self._draw_badges()
         self.go(str(self.page))
         for page in self.pages.values():
@@ -204,7 +206,6 @@ class MainWindow(QMainWindow):
             (QKeySequence.StandardKey.Quit, self.close),
         ):
             QShortcut(QKeySequence(keys), self).activated.connect(act)
-        self.destroyed.connect(self.studio.approvals.changed.subscribe(lambda _: self._draw_badges()))
 
     def _page(self, name: PageName) -> Page:
         if name not in self.pages:
@@ -353,48 +354,6 @@ class MainWindow(QMainWindow):
         if kept:
             self.restoreGeometry(unpacked(kept))
         self.go(str(self._first_page()))
-
-
-class _Header(Painted):
-    """Title, search, undo, redo, help."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__(theme)
-        self.title = Elided("", Type.TITLE)
-        self.title.setObjectName("page-title")
-        self.title.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.title.setFixedWidth(theme.px(200))
-        self.search = SearchField(theme, tr("Search kits, paste a reference, or run a command"), tr("Search"), "Ctrl K")
-        self.search.setObjectName("global-search")
-        self.search.setMaximumWidth(theme.px(520))
-        self.search.setMinimumWidth(theme.px(240))
-        self.undo = icon_button(theme, "undo", tr("Undo"), object_name="undo")
-        self.redo = icon_button(theme, "redo", tr("Redo"), object_name="redo")
-        self.help = icon_button(theme, "help", tr("Help"), object_name="help")
-        self.undo.setEnabled(False)
-        self.redo.setEnabled(False)
-        layout = row(self.title, spacing=8, margins=(16, 0, 12, 1))
-        layout.addWidget(self.search, 10)
-        layout.addStretch(1)
-        for tool in (self.undo, self.redo, self.help):
-            layout.addWidget(tool)
-        self.setLayout(layout)
-        self.setMinimumHeight(theme.px(HEADER))
-        self.setMaximumHeight(theme.px(HEADER))
-        theme.changed.connect(self._resize)
-
-    def _resize(self) -> None:
-        self.setMinimumHeight(self.theme.px(HEADER))
-        self.setMaximumHeight(self.theme.px(HEADER))
-        self.title.setFixedWidth(self.theme.px(200))
-        self.search.setMaximumWidth(self.theme.px(520))
-        self.search.setMinimumWidth(self.theme.px(240))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self.theme.colour(Token.BACKGROUND))
-        painter.setPen(self.theme.colour(Token.BORDER))
-        painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
 
 
 def unpacked(text: str) -> QByteArray:
