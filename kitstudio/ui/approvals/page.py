@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QDateTime, QEvent, QLocale
-from PySide6.QtWidgets import QFileDialog, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from kitstudio.models import lock as locks
@@ -37,6 +37,7 @@ from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.theme import Theme, Tone
 from kitstudio.ui.widgets.basic import button, holder, line, row
 from kitstudio.ui.widgets.composite import Banner
+from kitstudio.ui.widgets.tab_bar import tab_bar
 from kitstudio.ui.widgets.text import counted, tr, visible
 
 LIST_KIND = "kitstudio approval records"
@@ -51,11 +52,6 @@ class ApprovalsPage(Page):
         self._tasks = Tasks(self, self._failed)
         self._open = False
         self._looking: asyncio.Task[None] | None = None
-        self.tabs = QTabBar()
-        self.tabs.setObjectName("approvalTabs")
-        self.tabs.setAccessibleName(tr("Approvals"))
-        self.tabs.setDrawBase(False)
-        self.tabs.setExpanding(False)
         self.banner = Banner(theme, Tone.CRITICAL)
         self.banner.acted.connect(lambda _key: self.banner.hide())
         self.note = Banner(theme, Tone.SUCCESS)
@@ -65,13 +61,9 @@ class ApprovalsPage(Page):
         self._stack = QStackedWidget()
         self.rules = RulesView(theme)
         self.policy = PolicyView(theme, studio.settings)
-        for name, pane in (
-            (tr("Waiting"), self.waiting),
-            (tr("History"), self.history),
-            (tr("Rules"), self.rules),
-            (tr("Policy"), self.policy),
-        ):
-            self.tabs.addTab(name)
+        names = (tr("Waiting"), tr("History"), tr("Rules"), tr("Policy"))
+        self.tabs = tab_bar(names, "approvalTabs", tr("Approvals"))
+        for pane in (self.waiting, self.history, self.rules, self.policy):
             self._stack.addWidget(pane)
         self.tabs.currentChanged.connect(self._stack.setCurrentIndex)
         layout = QVBoxLayout(self)

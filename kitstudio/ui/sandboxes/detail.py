@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from kitstudio.models.words import claim
 from kitstudio.runtime.backend import Decision, SandboxStatus, State
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.sandboxes.credentials_view import CredentialsView
+from kitstudio.ui.sandboxes.files_view import FilesView
 from kitstudio.ui.sandboxes.lifecycle_view import LifecycleView
 from kitstudio.ui.sandboxes.models import Verdict
 from kitstudio.ui.sandboxes.network_view import NetworkView
 from kitstudio.ui.sandboxes.ports_view import PortsView
 from kitstudio.ui.sandboxes.storage_view import StorageView
+from kitstudio.ui.sandboxes.terminals import SandboxTerminals
 from kitstudio.ui.sandboxes.text_views import DetailsView, LogView
 from kitstudio.ui.sandboxes.words import facts, refused_text, state_look
-from kitstudio.ui.terminal.panel import TerminalPanel
 from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets.basic import (
     Chip,
@@ -34,10 +35,11 @@ from kitstudio.ui.widgets.basic import (
 )
 from kitstudio.ui.widgets.composite import StateView
 from kitstudio.ui.widgets.painters import ChipLook
+from kitstudio.ui.widgets.tab_bar import tab_bar
 from kitstudio.ui.widgets.text import tr, visible
 
-TERMINAL, NETWORK, LIFECYCLE, PORTS, STORAGE, CREDENTIALS, LOG, DETAILS = range(8)
-TAB_NAMES = ("Terminal", "Network", "Lifecycle", "Ports", "Storage", "Credentials", "Log", "Details")
+TERMINAL, NETWORK, FILES, LIFECYCLE, PORTS, STORAGE, CREDENTIALS, LOG, DETAILS = range(9)
+TAB_NAMES = ("Terminal", "Network", "Files", "Lifecycle", "Ports", "Storage", "Credentials", "Log", "Details")
 
 
 class SandboxDetail(QWidget):
@@ -62,13 +64,7 @@ class SandboxDetail(QWidget):
         self.switch.clicked.connect(self._switch)
         self.more = icon_button(theme, "more", tr("More actions"), small=True, object_name="sandboxMore")
         self.more.clicked.connect(self._open_menu)
-        self.tabs = QTabBar()
-        self.tabs.setObjectName("sandboxTabs")
-        self.tabs.setAccessibleName(tr("Views of this sandbox"))
-        self.tabs.setDrawBase(False)
-        self.tabs.setExpanding(False)
-        for name in TAB_NAMES:
-            self.tabs.addTab(tr(name))
+        self.tabs = tab_bar([tr(name) for name in TAB_NAMES], "sandboxTabs", tr("Views of this sandbox"))
         self.tabs.currentChanged.connect(self._show_tab)
         head = row(spacing=theme.px(12), margins=(theme.px(16), theme.px(10), theme.px(16), 0))
         head.addWidget(self._head_name)
@@ -86,6 +82,7 @@ class SandboxDetail(QWidget):
         self.terminals.addWidget(self._no_terminal)
         self.network = NetworkView(theme)
         self.below = NetworkView(theme, split=True)
+        self.files = FilesView(theme)
         self.lifecycle = LifecycleView(theme)
         self.ports = PortsView(theme)
         self.storage = StorageView(theme)
@@ -96,6 +93,7 @@ class SandboxDetail(QWidget):
         for page in (
             self.terminals,
             self.network,
+            self.files,
             self.lifecycle,
             self.ports,
             self.storage,
@@ -156,12 +154,12 @@ class SandboxDetail(QWidget):
         if self.status is not None:
             self._facts.show_text(facts(self.status))
 
-    def show_terminal(self, panel: TerminalPanel | None) -> None:
-        """Show a session, or why there is none."""
-        if panel is not None:
-            if self.terminals.indexOf(panel) < 0:
-                self.terminals.addWidget(panel)
-            self.terminals.setCurrentWidget(panel)
+    def show_terminal(self, sessions: SandboxTerminals | None) -> None:
+        """Show a sandbox's terminals, or why there are none."""
+        if sessions is not None:
+            if self.terminals.indexOf(sessions) < 0:
+                self.terminals.addWidget(sessions)
+            self.terminals.setCurrentWidget(sessions)
             return
         status = self.status
         if status is not None and status.state is State.BROKEN:
@@ -184,6 +182,10 @@ class SandboxDetail(QWidget):
         else:
             self._no_terminal.show_state("terminal", tr("No terminal yet"), tr("It opens when the sandbox is ready."))
         self.terminals.setCurrentWidget(self._no_terminal)
+
+    def drop_terminals(self, sessions: SandboxTerminals) -> None:
+        """Take a sandbox's terminals off the screen."""
+        self.terminals.removeWidget(sessions)
 
     def show_decisions(self, decisions: Sequence[Decision]) -> None:
         """Fill both network views."""

@@ -177,7 +177,7 @@ class BindDialog(QDialog):
 
     def _tell(self, error: KitStudioError) -> None:
         self.problem.tell(error)
-        QTimer.singleShot(0, self, self._fit)
+        QTimer.singleShot(0, self, lambda: self._form.show_part(self.problem))
 
     def _show_busy(self, words: str) -> None:
         for part in (*self.fields, self.ways, self.stores, self._choose):

@@ -161,6 +161,7 @@ class SignInDialog(QDialog):
         from kitstudio.registry.secret_store import SecretStoreError
 
         self.problem.tell(error, where=error.where != self._place())
+        QTimer.singleShot(0, self, lambda: self._form.show_part(self.problem))
         if isinstance(error, SecretStoreError):
             self.stores.focus()
         elif isinstance(error, SignInRequired):

@@ -118,6 +118,15 @@ class ScrolledForm:
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(self._body)
         dialog.setLayout(column(area, self._foot, spacing=0))
+        self._area = area
+
+    def show_part(self, part: QWidget) -> None:
+        """A part that came later: the dialog makes room for it, and where the screen has none, scrolls to it."""
+        self.fit(16)
+        layout = self._body.layout()
+        assert layout is not None
+        layout.activate()
+        self._area.ensureWidgetVisible(part, 0, self._theme.px(8))
 
     def fit(self, spare: int) -> None:
         """As tall as what is said and ``spare`` pixels, as far as the screen allows; never less than it is."""

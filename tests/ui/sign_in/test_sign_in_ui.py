@@ -18,7 +18,7 @@ import pytest
 from keyring.errors import KeyringLocked
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit, QRadioButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit, QRadioButton, QScrollArea, QWidget
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.services.app import Options, Studio
@@ -157,6 +157,27 @@ def test_wrong_password_is_told_on_the_spot_and_nothing_is_kept(
         assert await studio.sign_in.accounts() == ()
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
         assert not dialog.isVisible() and dialog.secret.text() == ""
+
+    in_studio(run, tmp_path, backend, act)
+
+
+def test_what_went_wrong_is_seen_without_scrolling(
+    run: Run, theme: Theme, tmp_path: Path, backend: object, double: Double, ring: Callable[[object], None]
+) -> None:
+    ring(keyring.backends.fail.Keyring())
+
+    async def act(studio: Studio) -> None:
+        dialog = await opened(studio, theme, double.host)
+        QTest.keyClick(dialog.findChild(QRadioButton, "store-session"), Qt.Key.Key_Space)
+        await typed(dialog, "wrong words")
+        await until(lambda: dialog.problem.text)
+        area = dialog.findChild(QScrollArea)
+
+        def seen() -> bool:
+            at = dialog.problem.mapTo(area.viewport(), dialog.problem.rect().topLeft())
+            return area.viewport().rect().contains(dialog.problem.rect().translated(at))
+
+        await until(seen)
 
     in_studio(run, tmp_path, backend, act)
 
