@@ -13,8 +13,10 @@ import contextlib
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import asyncssh
+from asyncssh.constants import OPEN_REQUEST_PTY_FAILED, OPEN_REQUEST_SESSION_FAILED
 
 from kitstudio.runtime.backend import ExecResult, SandboxError
 
@@ -26,6 +28,9 @@ ForwardHandler = Callable[["asyncssh.SSHReader[bytes]", "asyncssh.SSHWriter[byte
 _INLINE = 6000  # the SSH server takes commands of at most 9000 bytes
 _LONGEST = 4 << 20
 _WINDOW = 4 << 20
+_NOT_STARTED = (OPEN_REQUEST_PTY_FAILED, OPEN_REQUEST_SESSION_FAILED)
+_TRIES, _RETRY_SECONDS = 10, 0.05
+_Session = TypeVar("_Session", bound="asyncssh.SSHClientSession[bytes]")
 _SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "USR1": 10, "SEGV": 11}
 _SIGNALS |= {"PIPE": 13, "ALRM": 14, "TERM": 15}
 
@@ -70,7 +75,7 @@ class GuestSession:
         """
         verb = await self._run_verb(_run_request(False, argv, identity, env or {}, cwd))
         if deliver is not None:
-            return await self._finish(verb, _Streamed(deliver), stdin, timeout)
+            return await self._finish(verb, lambda: _Streamed(deliver), stdin, timeout)
         return await self._call(verb, stdin, timeout=timeout, limit=output_limit, on_output=on_output)
 
     async def open_pty(
@@ -87,9 +92,7 @@ class GuestSession:
         variables = dict(env or {})
         kind = variables.setdefault("TERM", "xterm-256color")
         verb = await self._run_verb(_run_request(True, argv, identity, variables, cwd))
-        terminal = PtyTerminal()
-        await self._open(lambda: terminal, verb, kind, (columns, rows))
-        return terminal
+        return await self._open(PtyTerminal, verb, kind, (columns, rows))
 
     async def write_file(self, path: str, content: bytes, *, uid: int = 0, gid: int = 0, mode: int = 0o644) -> None:
         """Replace one file of the Kit's root, atomically; missing folders are made, owned the same, mode 0755."""
@@ -139,8 +142,7 @@ class GuestSession:
         """A Unix socket in the Kit's root that leads to the guest's 127.0.0.1:``port``, until it is closed."""
         request = base64.b64encode(_coded(path, str(port), str(uid), str(gid))).decode()
         listening = asyncio.Event()
-        call = _Call(65536, lambda _: listening.set())
-        await self._open(lambda: call, f"socket {request}")
+        call = await self._open(lambda: _Call(65536, lambda _: listening.set()), f"socket {request}")
         ready, ended = asyncio.ensure_future(listening.wait()), asyncio.ensure_future(call.ended.wait())
         try:
             async with asyncio.timeout(self.answer_within):
@@ -183,10 +185,10 @@ class GuestSession:
         limit: int = 1 << 20,
         on_output: Callable[[bytes], None] | None = None,
     ) -> ExecResult:
-        return await self._finish(verb, _Call(limit, on_output), stdin, timeout)
+        return await self._finish(verb, lambda: _Call(limit, on_output), stdin, timeout)
 
-    async def _finish(self, verb: str, call: _Call, stdin: bytes, timeout: float | None) -> ExecResult:
-        await self._open(lambda: call, verb)
+    async def _finish(self, verb: str, make: Callable[[], _Call], stdin: bytes, timeout: float | None) -> ExecResult:
+        call = await self._open(make, verb)
         try:
             async with asyncio.timeout(timeout):
                 await call.complete(stdin)
@@ -204,22 +206,32 @@ class GuestSession:
 
     async def _open(
         self,
-        factory: Callable[[], asyncssh.SSHClientSession[bytes]],
+        make: Callable[[], _Session],
         verb: str,
         terminal: str | None = None,
         size: tuple[int, int] | None = None,
-    ) -> None:
+    ) -> _Session:
+        """A channel on which ``verb`` was accepted. A server that is just seeing another command end may close a new
+        channel before it looked at its request: nothing was started then, so it is asked again."""
         try:
             async with asyncio.timeout(self.answer_within):
-                await self.connection.create_session(
-                    factory,
-                    verb,
-                    encoding=None,
-                    window=_WINDOW,
-                    request_pty=terminal is not None,
-                    term_type=terminal,
-                    term_size=size,
-                )
+                for tries_left in reversed(range(_TRIES)):
+                    session = make()
+                    try:
+                        await self.connection.create_session(
+                            lambda session=session: session,  # type: ignore[misc]
+                            verb,
+                            encoding=None,
+                            window=_WINDOW,
+                            request_pty=terminal is not None,
+                            term_type=terminal,
+                            term_size=size,
+                        )
+                        return session
+                    except asyncssh.ChannelOpenError as error:
+                        if error.code not in _NOT_STARTED or not tries_left:
+                            raise
+                        await asyncio.sleep(_RETRY_SECONDS)
         except TimeoutError as error:
             raise SandboxError(
                 f"The guest takes no command: it did not answer within {self.answer_within:g} seconds.",
@@ -227,6 +239,7 @@ class GuestSession:
             ) from error
         except (asyncssh.Error, OSError) as error:
             raise SandboxError(f"The guest does not take commands: {error}.") from error
+        raise AssertionError("unreachable")
 
 
 class _Call(asyncssh.SSHClientSession[bytes]):
