@@ -327,6 +327,9 @@ class Backend(Protocol):
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         """A PTY; an empty command means the interactive launch argv (§8)."""
 
+    async def launch_commands(self, name: str) -> Mapping[str, tuple[str, ...]]:
+        """The argvs of §8 a sandbox can be opened with: ``interactive``, ``headless``, ``shell``; empty: not stated."""
+
     def files(self, name: str, user: str = "") -> Files:
         """The files of a running sandbox, as ``user`` sees them (empty: its own)."""
 

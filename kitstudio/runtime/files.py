@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import asyncssh
 
@@ -245,7 +245,8 @@ async def serve_files(session: GuestSession, plan: LaunchPlan, request: dict[str
         giving.result()
         why = (await stderr.read(2000)).decode("utf-8", "replace")
         await stdin.channel.wait_closed()
-        await channel.send_json({"status": stdin.channel.get_exit_status(), "why": why})
+        status = cast("asyncssh.SSHClientChannel[bytes]", stdin.channel).get_exit_status()
+        await channel.send_json({"status": status, "why": why})
     finally:
         for task in (taking, giving):
             task.cancel()

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import ApprovedLock, Lock
@@ -24,9 +25,11 @@ from kitstudio.runtime.backend import (
     SandboxStatus,
     Terminal,
 )
-from kitstudio.runtime.files import Files
 from kitstudio.services.jobs import Job, Jobs
 from kitstudio.services.topic import Topic
+
+if TYPE_CHECKING:
+    from kitstudio.runtime.files import Files
 
 _KEPT_STEPS = 400
 """Progress lines kept for one launch; a long download must not grow without bound."""
@@ -182,6 +185,10 @@ class Sandboxes:
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int) -> Terminal:
         """A PTY; an empty command means the interactive launch argv (§8)."""
         return await self._backend.terminal(name, command, columns=columns, rows=rows)
+
+    async def launch_commands(self, name: str) -> Mapping[str, tuple[str, ...]]:
+        """The argvs of §8 a sandbox can be opened with: ``interactive``, ``headless``, ``shell``; empty: not stated."""
+        return await self._backend.launch_commands(name)
 
     def files(self, name: str, user: str = "") -> Files:
         """The files of a running sandbox."""

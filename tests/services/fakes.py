@@ -214,6 +214,9 @@ class FakeBackend:
     async def terminal(self, name: str, command: Sequence[str], *, columns: int, rows: int, user: str = "") -> Terminal:
         raise SandboxError("No terminals here.")
 
+    async def launch_commands(self, name: str) -> Mapping[str, tuple[str, ...]]:
+        return {"interactive": ("agent",), "headless": (), "shell": ("/bin/sh",)}
+
     def files(self, name: str, user: str = "") -> Files:
         raise SandboxError("No files here.")
 

@@ -5,42 +5,28 @@ Every action is a job of the studio; the page asks, shows what the backend says,
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
-
-from PySide6.QtCore import QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QShowEvent
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.runtime.backend import HostMountFolder, SandboxError, SandboxStatus, State, Terminal
+from kitstudio.runtime.backend import SandboxError, SandboxStatus, State
 from kitstudio.services.app import Studio
-from kitstudio.services.credential_uses import uses_in
 from kitstudio.services.jobs import Job, JobState, JobView
 from kitstudio.services.sandboxes import Launch, Operation
 from kitstudio.ui.ending import end_with_window
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.navigator import Navigator, PageName
 from kitstudio.ui.page import Page
-from kitstudio.ui.sandboxes.confirm import ConfirmDialog
-from kitstudio.ui.sandboxes.detail import (
-    CREDENTIALS,
-    DETAILS,
-    LIFECYCLE,
-    LOG,
-    NETWORK,
-    PORTS,
-    STORAGE,
-    TERMINAL,
-    SandboxDetail,
-)
+from kitstudio.ui.sandboxes.actions import SandboxActions
+from kitstudio.ui.sandboxes.detail import FILES, TERMINAL, SandboxDetail
+from kitstudio.ui.sandboxes.files_keeper import FilesKeeper
 from kitstudio.ui.sandboxes.launch_view import LaunchView
 from kitstudio.ui.sandboxes.list_view import SandboxList
+from kitstudio.ui.sandboxes.loading import load_tab
 from kitstudio.ui.sandboxes.models import SandboxModel
+from kitstudio.ui.sandboxes.sessions import SandboxSessions
 from kitstudio.ui.sandboxes.words import acceleration_words
-from kitstudio.ui.sign_in.bind_dialog import BindDialog
 from kitstudio.ui.tasks import Tasks
 from kitstudio.ui.terminal.panel import TerminalPanel
 from kitstudio.ui.theme import Theme, Tone
@@ -64,11 +50,10 @@ class SandboxesPage(Page):
         self._chosen = ""
         self._launching = ""
         self._failures: dict[str, KitStudioError] = {}
-        self._panels: dict[str, TerminalPanel] = {}
         self.model = SandboxModel(self)
         self.list = SandboxList(theme, self.model)
         self.list.selectionModel().currentChanged.connect(lambda current, _old: self._choose_row(current.row()))
-        self.list.repair_wanted.connect(lambda name: self._act(name, "repair"))
+        self.list.repair_wanted.connect(lambda name: self.actions.act(name, "repair"))
         self._count = text_label("", Type.NAME)
         new = button(theme, tr("New from set"), "plus", small=True, name="newSandbox")
         new.clicked.connect(lambda: navigator.go.emit(PageName.COMPOSER))
@@ -90,13 +75,20 @@ class SandboxesPage(Page):
         self.launch = LaunchView(theme)
         self.launch.cancelled.connect(self._cancel)
         self.detail = SandboxDetail(theme)
-        self.detail.asked.connect(lambda action: self._act(self._chosen, action))
+        self.detail.asked.connect(lambda action: self.actions.act(self._chosen, action))
         self.detail.tab_changed.connect(lambda _index: self._fetch_soon())
         self.detail.kit_wanted.connect(navigator.open_kit)
-        self.detail.ports.chosen.connect(self._move_port)
-        self.detail.storage.open_wanted.connect(self._show_folder)
-        self.detail.storage.delete_wanted.connect(self._ask_delete)
-        self.detail.credentials.bind_wanted.connect(self._open_bind)
+        self.sessions = SandboxSessions(theme, studio.sandboxes, self._failed, self)
+        self.sessions.gone.connect(self.detail.drop_terminals)
+        self.files = FilesKeeper(
+            self.detail.files, studio.sandboxes, lambda: self.actions.act(self._chosen, "start"), self
+        )
+        self.actions = SandboxActions(self, studio, theme, navigator, self.detail)
+        self.actions.failed.connect(self._failed)
+        self.actions.began.connect(self.refresh)
+        self.actions.done.connect(self._fetch_now)
+        self.actions.terminal_wanted.connect(self.open_terminal)
+        self.actions.removing.connect(self._forget)
         self._right = QStackedWidget()
         for view in (self.empty, self.failed, self.launch, self.detail):
             self._right.addWidget(view)
@@ -131,7 +123,8 @@ class SandboxesPage(Page):
 
     async def opened(self) -> None:
         """Follow the backend: list once, then every change it tells."""
-        end_with_window(self, self._tasks)
+        for tasks in (self._tasks, self.sessions.tasks, self.files.tasks, self.actions.tasks):
+            end_with_window(self, tasks)
         self._loop_runs = True
         self._clock.start()
         self._tasks.start(self.studio.sandboxes.watch(), "watch")
@@ -151,8 +144,9 @@ class SandboxesPage(Page):
         self.refresh()
 
     def panel(self, name: str) -> TerminalPanel | None:
-        """The terminal of a sandbox, if it was opened."""
-        return self._panels.get(name)
+        """The terminal of a sandbox that is shown, if one was opened."""
+        terminals = self.sessions.of(name)
+        return terminals.current if terminals is not None else None
 
     def refresh(self) -> None:
         """Show the list and the chosen sandbox as they are known."""
@@ -260,47 +254,21 @@ class SandboxesPage(Page):
     # Terminals
 
     def _show_terminal(self, status: SandboxStatus) -> None:
+        terminals = self.sessions.of(status.name)
         if status.state not in (State.RUNNING, State.WAITING):
-            panel = self._panels.get(status.name)
-            self.detail.show_terminal(panel if panel is not None and panel.session.active else None)
+            held = terminals if terminals is not None and terminals.active else None
+            self.detail.show_terminal(held)
             return
-        panel = self._panels.get(status.name)
-        if panel is None:
-            panel = TerminalPanel(self.theme)
-            panel.setObjectName(f"terminal-{status.name}")
-            panel.view.setAccessibleName(tr("Terminal of {name}").format(name=status.name))
-            panel.strip.acted.connect(partial(self._strip_acted, status.name))
-            self._panels[status.name] = panel
-        self.detail.show_terminal(panel)
-        if self._loop_runs and not panel.property("begun") and self.detail.tabs.currentIndex() == TERMINAL:
-            self.open_terminal(status.name)
+        self.detail.show_terminal(self.sessions.make(status.name))
+        if self._loop_runs and self.detail.tabs.currentIndex() == TERMINAL:
+            self.sessions.begin(status.name)
 
     def open_terminal(self, name: str) -> None:
-        """Connect the terminal of a running sandbox, if it is not connected."""
-        panel = self._panels.get(name)
-        if panel is not None and not panel.session.active:
-            panel.setProperty("begun", True)
-            panel.strip.hide()
-            self._tasks.start(self._run_terminal(name, panel), f"terminal-{name}")
-
-    async def _run_terminal(self, name: str, panel: TerminalPanel) -> None:
-        async def open_pty(columns: int, rows: int) -> Terminal:
-            return await self.studio.sandboxes.terminal(name, (), columns=columns, rows=rows)
-
-        again = ("again", tr("Open again"), "refresh")
-        try:
-            status = await panel.session.run(open_pty)
-        except KitStudioError as error:
-            words = " ".join(part for part in (visible(error.what), error.remedy) if part)
-            panel.strip.tell("critical", tr("The terminal did not open."), words, again)
-            return
-        panel.strip.tell("info", tr("The session ended."), tr("Exit status {n}.").format(n=status), again)
-
-    def _strip_acted(self, name: str, key: str) -> None:
-        if key == "again":
-            panel = self._panels[name]
-            panel.view.restart()
-            self.open_terminal(name)
+        """See that a terminal of a running sandbox is connected."""
+        self.detail.tabs.setCurrentIndex(TERMINAL)
+        number = self.model.row_of(name)
+        if number >= 0 and self.model.sandbox(number).state in (State.RUNNING, State.WAITING):
+            self.sessions.begin(name, again=True)
 
     # Fetching
 
@@ -313,34 +281,19 @@ class SandboxesPage(Page):
             self._tasks.start(self._load(self._chosen, self.detail.tabs.currentIndex()), "load")
 
     async def _load(self, name: str, tab: int) -> None:
-        sandboxes = self.studio.sandboxes
-        if sandboxes.launching(name) is not None:
+        if self.studio.sandboxes.launching(name) is not None:
             try:
-                self.launch.show_hooks(await sandboxes.hooks(name))
+                self.launch.show_hooks(await self.studio.sandboxes.hooks(name))
             except SandboxError:
                 self.launch.show_hooks(())  # there is nothing to ask before the machine exists
             return
         number = self.model.row_of(name)
-        if number < 0:
-            return
-        if tab in (TERMINAL, NETWORK):
-            self.detail.show_decisions(await sandboxes.decisions(name))
-        elif tab == LIFECYCLE:
-            self.detail.lifecycle.show_hooks(await sandboxes.hooks(name))
-        elif tab == PORTS:
-            self.detail.ports.show_ports(await sandboxes.ports(name))
-        elif tab == STORAGE:
-            shared = [each for each in await sandboxes.mounts() if name in each.sandboxes]
-            self.detail.storage.show_storage(await sandboxes.storage(name), shared)
-        elif tab == CREDENTIALS:
-            details = await sandboxes.details(name)
-            uses = await asyncio.to_thread(uses_in, details.get("effective", ""))
-            bound = [each.service for each in await self.studio.credentials.list()]
-            self.detail.credentials.show_credentials(uses, bound, self.model.sandbox(number).skipped)
-        elif tab == LOG:
-            self.detail.log.show_log(await sandboxes.log(name))
-        elif tab == DETAILS:
-            self.detail.details.show_details(self.model.sandbox(number), await sandboxes.details(name))
+        if number >= 0:
+            status = self.model.sandbox(number)
+            if tab == FILES:
+                await self.files.show(status)
+            else:
+                await load_tab(self.studio, self.detail, status, tab)
 
     def _ask_acceleration(self) -> None:
         if self._loop_runs and not self._asked_acceleration:
@@ -351,127 +304,6 @@ class SandboxesPage(Page):
         kind, why = await self.studio.sandboxes.acceleration()
         self._acceleration = acceleration_words(kind, visible(why))
         self._say_status(self._rows())
-
-    # Actions
-
-    def _open_bind(self, service: str) -> None:
-        dialog = BindDialog(self.theme, self.studio, service, parent=self.window())
-        dialog.bound.connect(lambda name: self._tasks.start(self._rebind(name), "bind"))
-        dialog.open()
-
-    async def _rebind(self, service: str) -> None:
-        await self.studio.sandboxes.rebind(service)
-        self._fetch_now()
-
-    def _move_port(self, container: str, host_port: int) -> None:
-        self._tasks.start(self._publish(self._chosen, container, host_port), "port")
-
-    async def _publish(self, name: str, container: str, host_port: int) -> None:
-        self.detail.ports.show_ports(await self.studio.sandboxes.set_port(name, container, host_port))
-
-    def _open_folder(self, folder: str, missing: str = "") -> None:
-        if not folder or not Path(folder).is_dir():
-            raise KitStudioError(missing or tr("The folder is not there."), where=folder)
-        QDesktopServices.openUrl(QUrl.fromLocalFile(folder))
-
-    def _show_folder(self, folder: str) -> None:
-        try:
-            self._open_folder(folder)
-        except KitStudioError as error:
-            self._failed(error)
-
-    def _ask_delete(self, mount: HostMountFolder) -> None:
-        self._confirm(
-            tr("Delete the shared folder?"),
-            tr(
-                "{count} of {kit} at {path} are deleted for every sandbox of that Kit, and cannot be brought back."
-            ).format(count=counted(mount.files, "file", "files"), kit=visible(mount.owner), path=visible(mount.path)),
-            tr("Delete the folder"),
-            lambda: self._delete_soon(mount),
-        )
-
-    def _delete_soon(self, mount: HostMountFolder) -> None:
-        self._tasks.start(self._delete(mount), "mount")
-
-    async def _delete(self, mount: HostMountFolder) -> None:
-        await self.studio.sandboxes.remove_mount(mount.id)
-        self._fetch_now()
-
-    def _act(self, name: str, action: str) -> None:
-        if not name:
-            return
-        try:
-            self._do(name, action)
-        except KitStudioError as error:
-            self._failed(error)
-
-    def _do(self, name: str, action: str) -> None:
-        sandboxes = self.studio.sandboxes
-        match action:
-            case "start":
-                sandboxes.start(name)
-                self.refresh()
-            case "stop":
-                sandboxes.stop(name)
-            case "repair":
-                sandboxes.repair(name)
-            case "terminal":
-                self.detail.tabs.setCurrentIndex(TERMINAL)
-                self.open_terminal(name)
-            case "workspace":
-                number = self.model.row_of(name)
-                folder = self.model.sandbox(number).workspace if number >= 0 else ""
-                self._open_folder(folder, tr("The workspace folder is not there."))
-            case "recreate":
-                self._confirm(
-                    tr("Recreate {name}?").format(name=name),
-                    tr(
-                        "Its disk is dropped and made anew from the approved set: everything written outside the "
-                        "workspace folder and its own storage is lost. Those, and shared folders, are not touched."
-                    ),
-                    tr("Recreate {name}").format(name=name),
-                    lambda: self._recreate(name),
-                )
-            case "remove":
-                self._confirm(
-                    tr("Remove {name}?").format(name=name),
-                    tr(
-                        "The machine is stopped, its disk and its storage are deleted: everything written outside the "
-                        "workspace folder is lost. The workspace folder, shared folders and the approval records stay."
-                    ),
-                    tr("Remove {name}").format(name=name),
-                    lambda: self._remove(name),
-                )
-            case _:
-                raise KitStudioError(f"Unknown action {action}.")
-
-    def _recreate(self, name: str) -> None:
-        self.studio.sandboxes.recreate(name)
-        self.refresh()
-
-    def _remove(self, name: str) -> None:
-        self._tasks.start(self._hang_up(name), f"terminal-{name}")
-        self._failures.pop(name, None)
-        self.studio.sandboxes.remove(name)
-
-    async def _hang_up(self, name: str) -> None:
-        """Takes the place of the terminal's task, which ends with it; then the panel goes."""
-        panel = self._panels.pop(name, None)
-        if panel is not None:
-            self.detail.terminals.removeWidget(panel)
-            panel.deleteLater()
-
-    def _confirm(self, title: str, sentence: str, verb: str, act: Callable[[], None]) -> None:
-        dialog = ConfirmDialog(self.theme, title, sentence, verb, self)
-
-        def go() -> None:
-            try:
-                act()
-            except KitStudioError as error:
-                self._failed(error)
-
-        dialog.confirmed.connect(go)
-        dialog.open()
 
     def _cancel(self) -> None:
         job = self._job(self._launching)
@@ -487,6 +319,10 @@ class SandboxesPage(Page):
         self.refresh()
         if key == "compose":
             self.navigator.go.emit(PageName.COMPOSER)
+
+    def _forget(self, name: str) -> None:
+        self.sessions.end(name)
+        self._failures.pop(name, None)
 
     # Events of the studio
 

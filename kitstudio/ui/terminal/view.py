@@ -36,6 +36,8 @@ class TerminalView(ScreenView):
     """``typed`` carries what goes to the guest. The clipboard's text goes there when pasted, never the clipboard."""
 
     find_wanted = Signal()
+    tab_wanted = Signal(str)
+    """new, close, next, previous: of the terminals that stand beside this one."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -82,8 +84,10 @@ class TerminalView(ScreenView):
                     self.find_wanted.emit()
                 case "page up":
                     self._page(-1)
-                case _:
+                case "page down":
                     self._page(1)
+                case tab:
+                    self.tab_wanted.emit(tab)
             return
         data = self._bytes_of(event)
         if data:
@@ -204,7 +208,15 @@ class TerminalView(ScreenView):
     def _own_shortcut(self, event: QKeyEvent) -> str:
         held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if held == Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier:
-            return {Qt.Key.Key_C: "copy", Qt.Key.Key_V: "paste", Qt.Key.Key_F: "find"}.get(Qt.Key(event.key()), "")
+            return {
+                Qt.Key.Key_C: "copy",
+                Qt.Key.Key_V: "paste",
+                Qt.Key.Key_F: "find",
+                Qt.Key.Key_T: "new",
+                Qt.Key.Key_W: "close",
+                Qt.Key.Key_PageDown: "next",
+                Qt.Key.Key_PageUp: "previous",
+            }.get(Qt.Key(event.key()), "")
         if held == Qt.KeyboardModifier.ShiftModifier and not self.vt.alternate:
             return {
                 Qt.Key.Key_PageUp: "page up",

@@ -93,6 +93,8 @@ class Machines:
     def __init__(self, *statuses: SandboxStatus) -> None:
         self.statuses = {status.name: status for status in statuses}
         self.host_port, self.deleted = 5001, ""
+        self.shown_files: object = None
+        self.commands: list[object] = []
         self.did: list[str] = []
         self.ptys: list[Pty] = []
         self.go_on = asyncio.Event()
@@ -136,9 +138,16 @@ class Machines:
     async def list(self) -> tuple[SandboxStatus, ...]:
         return tuple(self.statuses.values())
 
-    async def terminal(self, _name: str, _command: object, *, columns: int, rows: int, user: str = "") -> Pty:
+    async def terminal(self, _name: str, command: object, *, columns: int, rows: int, user: str = "") -> Pty:
+        self.commands.append(command)
         self.ptys.append(Pty())
         return self.ptys[-1]
+
+    async def launch_commands(self, _name: str) -> Mapping[str, tuple[str, ...]]:
+        return {"interactive": ("agent", "--tui"), "headless": (), "shell": ("/bin/sh",)}
+
+    def files(self, _name: str, user: str = "") -> object:
+        return self.shown_files
 
     async def renewed(self, _name: str) -> Mapping[str, str]:
         return {}
