@@ -307,6 +307,16 @@ class QemuBackend:
         """The files of a running sandbox."""
         return SandboxFiles(self._folder(name).path, user)
 
+    async def launch_commands(self, name: str) -> Mapping[str, tuple[str, ...]]:
+        """The argvs of §8 a sandbox can be opened with."""
+        plan = await asyncio.to_thread(state.read_json, LaunchPlan, self._folder(name).launch)
+        contract = plan.contract
+        return {
+            "interactive": contract.argv(plan.lifecycle.interactive, terminal=True),
+            "headless": contract.argv(None, terminal=False),
+            "shell": (contract.shell,) if contract.shell else (),
+        }
+
     async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
         """The command behind a verb of agent-sessions@1, built on the headless launch argv (§8)."""
         plan = await asyncio.to_thread(state.read_json, LaunchPlan, self._folder(name).launch)
