@@ -168,15 +168,8 @@ class LayoutTarget:
     def _stored(self, stop: Stop, digest: str) -> bytes | None:
         stop.check()
         store = self._writer.store
-        if digest:
-            return store.read(digest, MAX_METADATA)
-        if not (self._root / "index.json").exists():
-            return None
-        index = parse_manifest(Reference(LOCAL, "layout"), (self._root / "index.json").read_bytes(), max_rows=100_000)
-        named = [
-            row for row in index.entries or () if row.annotations.get("org.opencontainers.image.ref.name") == self._name
-        ]
-        return store.read(named[0].digest, MAX_METADATA) if named else None
+        wanted = digest or self._writer.pointed(self._name)
+        return store.read(wanted, MAX_METADATA) if wanted else None
 
 
 async def send(

@@ -178,19 +178,38 @@ class LayoutWriter:
 
     def point(self, name: str, manifest: Layer) -> None:
         """Let ``name`` point at a manifest that is stored already."""
-        path = self.store.root / "index.json"
+        path = self._index
         with self._locked():
-            document = read_json(path.read_bytes(), str(path)) if path.exists() else {}
-            rows = document.get("manifests", []) if isinstance(document, dict) else None
-            if not isinstance(rows, list):
-                raise RegistryError("The layout's index is not an index.", where=str(path))
-            kept = [row for row in rows if not (isinstance(row, dict) and _name_of(row) == name)]
+            kept = [row for row in self._rows() if not (isinstance(row, dict) and _name_of(row) == name)]
             kept.append({**_row(manifest), "annotations": {REF_NAME: name}})
             kept.sort(key=lambda row: _name_of(row) if isinstance(row, dict) else "")
             content = _json({"schemaVersion": 2, "mediaType": OCI_INDEX, "manifests": kept})
             if len(content) > MAX_METADATA:
                 raise RegistryError("The layout's index would grow beyond 8 MiB.", where=str(path))
             write_atomically(path, content)
+
+    def pointed(self, name: str) -> str:
+        """The digest that ``name`` points at, empty where nothing has that name."""
+        found = next((row for row in self._rows() if isinstance(row, dict) and _name_of(row) == name), {})
+        return str(found.get("digest", ""))
+
+    @property
+    def _index(self) -> Path:
+        return self.store.root / "index.json"
+
+    def _rows(self) -> list[Any]:
+        try:
+            with self._index.open("rb") as stream:
+                raw = stream.read(MAX_METADATA + 1)
+        except FileNotFoundError:
+            return []
+        if len(raw) > MAX_METADATA:
+            raise RegistryError("The layout's index is larger than 8 MiB.", where=str(self._index))
+        document = read_json(raw, str(self._index))
+        rows = document.get("manifests", []) if isinstance(document, dict) else None
+        if not isinstance(rows, list):
+            raise RegistryError("The layout's index is not an index.", where=str(self._index))
+        return rows
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:

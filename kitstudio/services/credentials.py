@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.capabilities.credential import check_secret
-from kitstudio.services.home import write_atomic
+from kitstudio.services.home import alone_in, write_atomic
 from kitstudio.services.topic import Topic
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 SERVICE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 MAX_BINDINGS = 1000
+MAX_FILE = 1024 * 1024
+"""Bytes of the list that are read."""
 _KEPT_AS = "kitstudio:service"
 
 
@@ -103,6 +106,17 @@ class Credentials:
         async with self._one:
             return await in_thread(self._held, tuple(services))
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other window or command changes the list between the look at it and the new one."""
+        with ExitStack() as held:
+            try:
+                held.enter_context(alone_in(self._file.parent))
+            except OSError as error:
+                what = f"The list of bound services cannot be used: {error.strerror}."
+                raise CredentialError(what, where=str(self._file)) from error
+            yield
+
     def _list(self, stop: Stop) -> tuple[Binding, ...]:
         stores = self._by_name()
         return tuple(
@@ -120,33 +134,35 @@ class Credentials:
             raise CredentialError(
                 f"There is no store “{store}” here.", where=service, remedy="Stores: " + ", ".join(stores) + "."
             )
-        index = self._read()
-        if service not in index and len(index) >= MAX_BINDINGS:
-            raise CredentialError(f"At most {MAX_BINDINGS} services can be bound.", where=service)
-        chosen.set(_KEPT_AS, service, secret)
-        if chosen.get(_KEPT_AS, service) != secret:
-            raise CredentialError(
-                "The keyring does not give back what it was given.",
-                where=service,
-                remedy="Choose another place for secrets: --store file.",
-            )
-        before = index.get(service, chosen.name)
-        if before != chosen.name and before in stores:
-            stores[before].delete(_KEPT_AS, service)
-        index[service] = chosen.name
-        self._write(index)
-        return Binding(service, chosen.name, chosen.describe())
+        with self._alone():
+            index = self._read()
+            if service not in index and len(index) >= MAX_BINDINGS:
+                raise CredentialError(f"At most {MAX_BINDINGS} services can be bound.", where=service)
+            chosen.set(_KEPT_AS, service, secret)
+            if chosen.get(_KEPT_AS, service) != secret:
+                raise CredentialError(
+                    "The keyring does not give back what it was given.",
+                    where=service,
+                    remedy="Choose another place for secrets: --store file.",
+                )
+            before = index.get(service, chosen.name)
+            if before != chosen.name and before in stores:
+                stores[before].delete(_KEPT_AS, service)
+            index[service] = chosen.name
+            self._write(index)
+            return Binding(service, chosen.name, chosen.describe())
 
     def _unbind(self, stop: Stop, service: str) -> None:
-        index, stores = self._read(), self._by_name()
-        name = index.pop(service, "")
-        if not name:
-            raise CredentialError(
-                "No secret is bound to that service.", where=service[:80], remedy="See: kitstudio credentials ls"
-            )
-        if name in stores:
-            stores[name].delete(_KEPT_AS, service)
-        self._write(index)
+        with self._alone():
+            index, stores = self._read(), self._by_name()
+            name = index.pop(service, "")
+            if not name:
+                raise CredentialError(
+                    "No secret is bound to that service.", where=service[:80], remedy="See: kitstudio credentials ls"
+                )
+            if name in stores:
+                stores[name].delete(_KEPT_AS, service)
+            self._write(index)
 
     def _held(self, stop: Stop, services: tuple[str, ...]) -> dict[str, str]:
         index, stores = self._read(), self._by_name()
@@ -162,9 +178,10 @@ class Credentials:
         """Whether the secret is still there; a binding to nothing is taken out."""
         if store.get(_KEPT_AS, service) is not None:
             return True
-        index = self._read()
-        index.pop(service, None)
-        self._write(index)
+        with self._alone():
+            index = self._read()
+            if index.get(service) == store.name:
+                self._write({name: kept for name, kept in index.items() if name != service})
         return False
 
     def _by_name(self) -> dict[str, SecretStore]:
@@ -172,17 +189,19 @@ class Credentials:
 
     def _read(self) -> dict[str, str]:
         try:
-            document = json.loads(self._file.read_bytes())
+            with self._file.open("rb") as stream:
+                raw = stream.read(MAX_FILE + 1)
+            document = json.loads(raw) if len(raw) <= MAX_FILE else None
+            if not isinstance(document, dict):
+                raise ValueError
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise CredentialError(
                 "The list of bound services cannot be read.",
                 where=str(self._file),
                 remedy="Remove the file and bind the services again; their secrets are kept elsewhere.",
             ) from error
-        if not isinstance(document, dict):
-            return {}
         return {name: store for name, store in document.items() if isinstance(store, str) and SERVICE.fullmatch(name)}
 
     def _write(self, index: Mapping[str, str]) -> None:

@@ -5,8 +5,11 @@ Owns the folder layout and the atomic write every service uses. Folders are priv
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +102,17 @@ def write_atomic(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     finally:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """No other window or command that asks likewise is in ``folder`` meanwhile. Blocks; raises ``OSError``."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _private_folder(folder: Path) -> None:

@@ -5,19 +5,17 @@ All of it blocks; ``approvals`` calls it in a thread.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from kitstudio.models import lock as locks
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.lock import Lock
-from kitstudio.services.home import write_atomic
+from kitstudio.services.home import alone_in, write_atomic
 from kitstudio.services.records import GRANTING, Record, Records
 
 MAX_FILE = 8 * 1024 * 1024
@@ -63,15 +61,12 @@ class LockFiles:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """No other window or command decides between the look at the lock in force and the new one."""
-        try:
-            handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as error:
-            raise ApprovalError(f"The locks cannot be used: {error.strerror}.", where=str(self._folder)) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with ExitStack() as held:
+            try:
+                held.enter_context(alone_in(self._folder))
+            except OSError as error:
+                raise ApprovalError(f"The locks cannot be used: {error.strerror}.", where=str(self._folder)) from error
             yield
-        finally:
-            os.close(handle)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{check_name(name)}.json"

@@ -7,19 +7,17 @@ Windows and commands share the file: one setting is changed in what the file hol
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.policy import RuleKind
 from kitstudio.services import setting_checks as checks
-from kitstudio.services.home import write_atomic
+from kitstudio.services.home import alone_in, write_atomic
 from kitstudio.services.settings_toml import dump
 from kitstudio.services.topic import Topic
 
@@ -176,15 +174,12 @@ class Settings:
         if self._path is None:
             yield
             return
-        try:
-            handle = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as error:
-            raise SettingsError(f"The settings cannot be used: {error.strerror}.", where=str(self._path)) from error
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with ExitStack() as held:
+            try:
+                held.enter_context(alone_in(self._path.parent))
+            except OSError as error:
+                raise SettingsError(f"The settings cannot be used: {error.strerror}.", where=str(self._path)) from error
             yield
-        finally:
-            os.close(handle)
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

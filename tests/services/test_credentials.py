@@ -1,6 +1,8 @@
 """Secrets bound to services."""
 
+import fcntl
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,31 @@ async def test_an_unreadable_list_says_so(tmp_path: Path) -> None:
     (tmp_path / "bindings.json").write_text("{")
     with pytest.raises(CredentialError, match="cannot be read"):
         await credentials.held(["acme"])
+
+
+async def test_no_other_window_changes_the_list_while_a_secret_is_kept(tmp_path: Path) -> None:
+    tried: list[str] = []
+
+    class Watched(SessionStore):
+        def set(self, service: str, account: str, secret: str) -> None:
+            handle = os.open(tmp_path, os.O_RDONLY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                tried.append(account)
+            finally:
+                os.close(handle)
+            super().set(service, account, secret)
+
+    store = Watched()
+    await Credentials(lambda: (store,), tmp_path / "bindings.json").bind("acme", SECRET, "session")
+    assert tried == ["acme"]
+
+
+@pytest.mark.parametrize("damaged", ["[]", "{", "[" * 100_000])
+async def test_a_list_that_cannot_be_read_is_never_written_over(tmp_path: Path, damaged: str) -> None:
+    credentials, _, _ = made(tmp_path)
+    (tmp_path / "bindings.json").write_text(damaged)
+    with pytest.raises(CredentialError, match="cannot be read"):
+        await credentials.bind("acme", SECRET, "session")
+    assert (tmp_path / "bindings.json").read_text() == damaged
