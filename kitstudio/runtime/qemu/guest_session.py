@@ -28,7 +28,7 @@ ForwardHandler = Callable[["asyncssh.SSHReader[bytes]", "asyncssh.SSHWriter[byte
 _INLINE = 6000  # the SSH server takes commands of at most 9000 bytes
 _LONGEST = 4 << 20
 _WINDOW = 4 << 20
-_NOT_STARTED = (OPEN_REQUEST_PTY_FAILED, OPEN_REQUEST_SESSION_FAILED)
+_CLOSED_EARLY = (OPEN_REQUEST_PTY_FAILED, OPEN_REQUEST_SESSION_FAILED)
 _TRIES, _RETRY_SECONDS = 10, 0.05
 _Session = TypeVar("_Session", bound="asyncssh.SSHClientSession[bytes]")
 _SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "ABRT": 6, "FPE": 8, "KILL": 9, "USR1": 10, "SEGV": 11}
@@ -211,8 +211,11 @@ class GuestSession:
         terminal: str | None = None,
         size: tuple[int, int] | None = None,
     ) -> _Session:
-        """A channel on which ``verb`` was accepted. A server that is just seeing another command end may close a new
-        channel before it looked at its request: nothing was started then, so it is asked again."""
+        """A channel on which ``verb`` was accepted.
+
+        The guest's server may close a new channel when another command ends just then. A terminal is opened again: what
+        was started in the first one was hung up with it. Other commands are not, as they may have begun.
+        """
         try:
             async with asyncio.timeout(self.answer_within):
                 for tries_left in reversed(range(_TRIES)):
@@ -229,7 +232,7 @@ class GuestSession:
                         )
                         return session
                     except asyncssh.ChannelOpenError as error:
-                        if error.code not in _NOT_STARTED or not tries_left:
+                        if terminal is None or error.code not in _CLOSED_EARLY or not tries_left:
                             raise
                         await asyncio.sleep(_RETRY_SECONDS)
         except TimeoutError as error:

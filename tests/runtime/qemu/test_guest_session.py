@@ -253,16 +253,14 @@ async def test_the_process_limit_leaves_room_for_the_channel(session: GuestSessi
     assert (await session.run(["killall", "-9", "sh"], env=PATH, timeout=60)).status in (0, 1, 137)
 
 
-async def test_commands_start_once_while_terminals_are_being_hung_up(session: GuestSession) -> None:
+async def test_terminals_open_while_others_are_being_hung_up(session: GuestSession) -> None:
     closing: list[asyncio.Task[None]] = []
     for number in range(12):
         terminal = await session.open_pty(["yes"], env=PATH, columns=80, rows=24)
         assert await terminal.read()
         closing.append(asyncio.create_task(terminal.close()))
         await asyncio.sleep(0.01 * (number % 4))
-        await sh(session, "echo x >> /tmp/started")
     await asyncio.gather(*closing)
-    assert await sh(session, "wc -l < /tmp/started; rm /tmp/started") == "12\n"
 
 
 async def test_a_lost_connection_is_followed_by_a_new_one(booted: tuple[Machine, GuestSession]) -> None:
