@@ -17,6 +17,7 @@ from kitstudio.runtime import control, state
 from kitstudio.runtime.backend import LaunchPhase, SandboxError, SandboxStatus, State
 from kitstudio.runtime.codec import to_json
 from kitstudio.runtime.launch import LaunchPlan, Origin
+from kitstudio.runtime.proxy.kit_registry import KitShelf
 from kitstudio.runtime.skill_store import Skills
 from kitstudio.runtime.state import Record, SandboxFolder, read_or_none
 
@@ -40,12 +41,13 @@ async def launch(
     agent: str = "",
     keys: frozenset[str] | None = None,
     skills: Skills | None = None,
+    kits: KitShelf | None = None,
 ) -> None:
     """Start the supervisor and follow its launch to ready; on any failure it is down when this returns.
 
     ``secrets``: by service, handed to the supervisor over its own socket and kept in its memory only.
     ``agent``: the socket of the SSH agent to relay, empty for none; ``keys``: its keys that may be used, None for all.
-    ``skills``: the person's own, as they are shared now.
+    ``skills``: the person's own, as they are shared now; ``kits``: what the registry inside serves (kit-registry@1).
     """
     tell(LaunchPhase.BOOT, "", None)
     child = await asyncio.to_thread(_spawn, folder)
@@ -59,6 +61,7 @@ async def launch(
             agent=agent,
             keys=keys,
             skills=skills or Skills(),
+            kits=kits or KitShelf(),
         )
     except BaseException:
         await asyncio.shield(_abandon(folder, child))
@@ -176,6 +179,7 @@ async def _follow(
     agent: str,
     keys: frozenset[str] | None,
     skills: Skills,
+    kits: KitShelf,
 ) -> None:
     usable = None if keys is None else sorted(keys)
     while True:
@@ -193,6 +197,7 @@ async def _follow(
                 agent=agent,
                 keys=usable,
                 skills=to_json(skills),
+                kits=to_json(kits),
             ) as channel:
                 while True:
                     answer = await channel.receive_json()

@@ -89,6 +89,7 @@ class LaunchPlan:
     mounts: tuple[PlannedMount, ...] = ()
     ports: tuple[PlannedPort, ...] = ()
     privileged: bool = False
+    kit_registry: bool = False
     idle: float = 0.0
 
     def hide(self, text: str) -> str:

@@ -23,6 +23,7 @@ from kitstudio.runtime.capabilities.agent_skills import plan_destinations, plan_
 from kitstudio.runtime.capabilities.credential import plan_credentials
 from kitstudio.runtime.capabilities.git_identity import plan_identity
 from kitstudio.runtime.capabilities.host_mount import plan_mounts, wants_mounts
+from kitstudio.runtime.capabilities.kit_registry import wants_registry
 from kitstudio.runtime.capabilities.lifecycle import plan_lifecycle
 from kitstudio.runtime.capabilities.long_running import idle_limit
 from kitstudio.runtime.capabilities.port import plan_ports
@@ -149,6 +150,7 @@ async def prepare(
         mounts=mounts,
         ports=ports,
         privileged=is_privileged(approved.effective),
+        kit_registry=wants_registry(approved.effective),
         idle=idle_limit(approved.effective, options.idle),
     )
     without = (

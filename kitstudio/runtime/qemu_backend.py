@@ -54,6 +54,7 @@ from kitstudio.runtime.prepare import (
     refuse_own_folders,
     refuse_unclaimed,
 )
+from kitstudio.runtime.proxy.kit_registry import KitShelf
 from kitstudio.runtime.proxy.log import read_decisions
 from kitstudio.runtime.qemu.disk import create_disk
 from kitstudio.runtime.qemu.probe import acceleration
@@ -72,7 +73,8 @@ class QemuBackend:
 
     ``probe``: finds (acceleration, why); injected in tests. ``secrets``: what the host holds for
     services (credential@1). ``agent``: the socket of the person's SSH agent, empty for none; ``agent_keys``: the
-    fingerprints of it that may be used, None for all; ``skills``: the person's own. All asked at each start.
+    fingerprints of it that may be used, None for all; ``skills``: the person's own; ``kits``: what the
+    registry inside serves (kit-registry@1). All asked at each start.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class QemuBackend:
         agent: Callable[[], str] = lambda: "",
         agent_keys: Callable[[], frozenset[str] | None] = lambda: None,
         skills: Callable[[], Skills] = Skills,
+        kits: Callable[[], Awaitable[KitShelf]] | None = None,
     ) -> None:
         self._sandboxes = home / "sandboxes"
         self._state = cache
@@ -96,6 +99,7 @@ class QemuBackend:
         self._agent = agent
         self._agent_keys = agent_keys
         self._said_skills = skills
+        self._kits = kits or _no_kits
         self._acceleration: tuple[str, str] | None = None
 
     def capabilities(self) -> frozenset[str]:
@@ -303,10 +307,6 @@ class QemuBackend:
             self._folder(name).path, command, columns=columns, rows=rows, user=user
         )
 
-    def files(self, name: str, user: str = "") -> SandboxFiles:
-        """The files of a running sandbox."""
-        return SandboxFiles(self._folder(name).path, user)
-
     async def launch_commands(self, name: str) -> Mapping[str, tuple[str, ...]]:
         """The argvs of §8 a sandbox can be opened with."""
         plan = await asyncio.to_thread(state.read_json, LaunchPlan, self._folder(name).launch)
@@ -316,6 +316,10 @@ class QemuBackend:
             "headless": contract.argv(None, terminal=False),
             "shell": (contract.shell,) if contract.shell else (),
         }
+
+    def files(self, name: str, user: str = "") -> SandboxFiles:
+        """The files of a running sandbox."""
+        return SandboxFiles(self._folder(name).path, user)
 
     async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
         """The command behind a verb of agent-sessions@1, built on the headless launch argv (§8)."""
@@ -360,7 +364,8 @@ class QemuBackend:
         agent: str,
     ) -> None:
         keys, skills = self._keys(plan), await self._skills(plan)
-        await launch(folder, tell, first=first, secrets=secrets, agent=agent, keys=keys, skills=skills)
+        kits = await self._kits() if plan.kit_registry else KitShelf()
+        await launch(folder, tell, first=first, secrets=secrets, agent=agent, keys=keys, skills=skills, kits=kits)
 
     def _keys(self, plan: LaunchPlan) -> frozenset[str] | None:
         """The agent's keys a sandbox may use: those it was created with, else what the person says now."""
@@ -533,6 +538,10 @@ class QemuBackend:
             return True
         finally:
             os.close(lock)
+
+
+async def _no_kits() -> KitShelf:
+    return KitShelf()
 
 
 async def _no_secrets(services: Collection[str]) -> Mapping[str, str]:

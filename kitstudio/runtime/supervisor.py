@@ -42,6 +42,7 @@ from kitstudio.runtime.presence import expose_skills, set_identity, trust_author
 from kitstudio.runtime.proxy.authority import Authority
 from kitstudio.runtime.proxy.credentials import CredentialPresenter
 from kitstudio.runtime.proxy.dial import resolver_with
+from kitstudio.runtime.proxy.kit_registry import VARIABLES, KitRegistry, KitShelf
 from kitstudio.runtime.proxy.log import DecisionLog
 from kitstudio.runtime.proxy.server import Proxy
 from kitstudio.runtime.qemu.guest_session import GuestSession
@@ -213,6 +214,8 @@ class Supervisor:
                 self._bind(request.get("secrets"))
                 self._agent.backing = str(request.get("agent", ""))
                 keys = request.get("keys", ())
+                if self._plan.kit_registry:
+                    self._proxy.kits = KitRegistry(from_json(KitShelf, request.get("kits", {})))
                 self._skills = from_json(Skills, request.get("skills", {}))
                 self._agent.keys = None if keys is None else frozenset(map(str, keys))
                 await self._serve_launch(channel, first=request.get("first") is True)
@@ -301,7 +304,10 @@ class Supervisor:
         self._note(renewed=len(self._fresh))
 
     def _variables(self, phase: Phase) -> dict[str, str]:
-        return self._trust | self._agent.variables(phase) | variables(self._plan.credentials, self._secrets, phase)
+        own = self._trust | self._agent.variables(phase)
+        if self._plan.kit_registry:
+            own |= VARIABLES
+        return own | variables(self._plan.credentials, self._secrets, phase)
 
     def _running(self) -> GuestSession:
         if self._session is None or self._record.state is not State.RUNNING:

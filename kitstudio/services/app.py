@@ -32,6 +32,7 @@ from kitstudio.services.updates import Updates
 if TYPE_CHECKING:
     from kitstudio.registry.icons import Icons
     from kitstudio.registry.index import KitIndex
+    from kitstudio.runtime.proxy.kit_registry import KitShelf
     from kitstudio.runtime.skill_store import Skills
     from kitstudio.services.credentials import Credentials
     from kitstudio.services.publishing import Publishing
@@ -122,6 +123,7 @@ class Studio:
                     agent=self.ssh_agent,
                     agent_keys=self._ssh_keys,
                     skills=self._skills,
+                    kits=self._served_kits,
                 )
             self._sandboxes = Sandboxes(
                 self._backend,
@@ -206,6 +208,12 @@ class Studio:
             return Skills()
         folder = self.settings.text("skills.folder")
         return Skills(str(Path(folder).expanduser()) if folder else "", self.settings.text("skills.mode"))
+
+    async def _served_kits(self) -> KitShelf:
+        """What the registry inside a sandbox serves (kit-registry@1)."""
+        from kitstudio.services.served_kits import served_kits
+
+        return await served_kits(self.approvals, self.places)
 
     async def _renew(self, service: str, text: str) -> None:
         await self.credentials.renew(service, text)

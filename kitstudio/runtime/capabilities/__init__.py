@@ -20,6 +20,7 @@ VOLUME = "com.docker.sandbox/volume@1"
 HOST_MOUNT = "com.docker.sandbox/host-mount@1"
 PORT = "com.docker.sandbox/port@1"
 LONG_RUNNING = "com.docker.sandbox/long-running@1"
+KIT_REGISTRY = "com.docker.sandbox/kit-registry@1"
 PRIVILEGED = "com.docker.sandbox/privileged@1"
 
 CLAIMED: frozenset[str] = frozenset(
@@ -41,6 +42,7 @@ CLAIMED: frozenset[str] = frozenset(
         PORT,
         LONG_RUNNING,
         PRIVILEGED,
+        KIT_REGISTRY,
     }
 )
 """Types whose page this runtime fulfils; a required type outside is refused, an optional one skipped."""

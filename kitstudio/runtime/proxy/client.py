@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,6 +80,18 @@ class Client:
         ]
         await self._send(h11.Response(status_code=status, headers=headers))
         await self._send(h11.Data(data=document))
+        await self._send(h11.EndOfMessage())
+
+    async def stream(
+        self, status: int, headers: Sequence[tuple[str, str]], pieces: AsyncIterator[bytes], *, head: bool = False
+    ) -> None:
+        """An answer of a stated length, piece by piece; ``head``: only its head."""
+        coded = [(name.encode(), value.encode()) for name, value in headers]
+        await self._send(h11.Response(status_code=status, headers=coded))
+        async for piece in pieces:
+            if not head and piece:
+                async with asyncio.timeout(self._limits.idle_seconds):
+                    await self._send(h11.Data(data=piece))
         await self._send(h11.EndOfMessage())
 
     async def accept_tunnel(self) -> bytes:

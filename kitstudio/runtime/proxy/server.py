@@ -11,6 +11,7 @@ import asyncio
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import aclosing
 from dataclasses import replace
 
 import h11
@@ -21,6 +22,9 @@ from kitstudio.runtime.proxy.authority import Authority
 from kitstudio.runtime.proxy.client import ByteReader, ByteWriter, Client, Limits
 from kitstudio.runtime.proxy.dial import CHUNK, Connector, Forbidden, Resolver, Unreachable, connect, dial, resolve
 from kitstudio.runtime.proxy.exchange import carry, exchange, post_once
+from kitstudio.runtime.proxy.kit_registry import HOST as REGISTRY
+from kitstudio.runtime.proxy.kit_registry import PORT as REGISTRY_PORT
+from kitstudio.runtime.proxy.kit_registry import KitRegistry
 from kitstudio.runtime.proxy.log import DecisionLog
 from kitstudio.runtime.proxy.names import WildcardNames
 from kitstudio.runtime.proxy.oauth import MAX_BODY
@@ -47,6 +51,7 @@ class Proxy:
 
     ``presenter`` puts credentials in place; ``authority`` issues the certificates shown to the guest where a connection
     is looked into; ``upstream`` verifies the real servers; ``names`` bounds what wildcards let it look up.
+    ``kits``: the registry of local Kits, where it is granted; it is answered here.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class Proxy:
         authority: Authority | None = None,
         upstream: ssl.SSLContext | None = None,
         names: WildcardNames | None = None,
+        kits: KitRegistry | None = None,
     ) -> None:
         self.phase = Phase.CLOSED
         self._policy = policy
@@ -73,6 +79,7 @@ class Proxy:
         self._presenter: Presenter = presenter or NoPresenter()
         self._issuer = authority
         self._upstream = upstream
+        self.kits = kits
         self._names = names or WildcardNames()
         self._open: set[asyncio.Task[None]] = set()
 
@@ -129,6 +136,8 @@ class Proxy:
             host, port, target = destination(request)
         except Unacceptable as bad:
             return await self._reject(client, request, bad)
+        if self.phase is not Phase.CLOSED and self.kits is not None and self.kits.answers(host, port):
+            return await self._serve_kits(client, request, target, self.kits)
         if request.method == b"CONNECT":
             ruling = self._policy.decide(self.phase, host, port)
             inside = ruling.allowed and (ruling.inspect or self._presenter.covers(self.phase, ruling.host, port))
@@ -149,6 +158,37 @@ class Proxy:
             return await self._forward(client, request, target, ruling, upstream, secure=False)
         finally:
             upstream[1].close()
+
+    async def _serve_kits(self, client: Client, request: h11.Request, target: bytes, kits: KitRegistry) -> bool:
+        """Answer for the registry of local Kits: nothing is dialled, and no entry of the policy is needed."""
+        if request.method != b"CONNECT":
+            return await self._serve_kit(client, request, target, kits)
+        early = await client.accept_tunnel()
+        inner = Client(Prefixed(early, client.reader), client.writer, self._limits)
+        while True:
+            async with asyncio.timeout(self._limits.idle_seconds if inner.begun else self._limits.head_seconds):
+                asked = await inner.head()
+            if asked is None:
+                return False
+            try:
+                path = inner_target(asked, REGISTRY, REGISTRY_PORT, secure=False)
+            except Unacceptable as bad:
+                return await self._reject(inner, asked, bad)
+            if not await self._serve_kit(inner, asked, path, kits):
+                return False
+
+    async def _serve_kit(self, client: Client, request: h11.Request, target: bytes, kits: KitRegistry) -> bool:
+        method = request.method.decode("ascii")
+        reply = await kits.reply(method, target.decode("ascii"))
+        refused = reply.status == 405
+        reason = reply.reason or "answered by the registry of local Kits"
+        self._record(Ruling(not refused, self.phase, REGISTRY, REGISTRY_PORT, reason=reason), request)
+        async with aclosing(reply.pieces()) as pieces:
+            await client.stream(reply.status, reply.headers, pieces, head=method == "HEAD")
+        if refused:
+            return False
+        await client.whole_body(MAX_BODY)
+        return client.again()
 
     async def _look_inside(self, client: Client, connect: h11.Request, ruling: Ruling) -> None:
         """Serve the requests within a tunnel one by one; what is not HTTP is refused (network-policy@2, duty 4)."""
