@@ -53,7 +53,7 @@ class SandboxesPage(Page):
         self.model = SandboxModel(self)
         self.list = SandboxList(theme, self.model)
         self.list.selectionModel().currentChanged.connect(lambda current, _old: self._choose_row(current.row()))
-        self.list.repair_wanted.connect(lambda name: self.actions.act(name, "repair"))
+        self.list.repair_wanted.connect(lambda name: self.deeds.act(name, "repair"))
         self._count = text_label("", Type.NAME)
         new = button(theme, tr("New from set"), "plus", small=True, name="newSandbox")
         new.clicked.connect(lambda: navigator.go.emit(PageName.COMPOSER))
@@ -75,20 +75,20 @@ class SandboxesPage(Page):
         self.launch = LaunchView(theme)
         self.launch.cancelled.connect(self._cancel)
         self.detail = SandboxDetail(theme)
-        self.detail.asked.connect(lambda action: self.actions.act(self._chosen, action))
+        self.detail.asked.connect(lambda action: self.deeds.act(self._chosen, action))
         self.detail.tab_changed.connect(lambda _index: self._fetch_soon())
         self.detail.kit_wanted.connect(navigator.open_kit)
         self.sessions = SandboxSessions(theme, studio.sandboxes, self._failed, self)
         self.sessions.gone.connect(self.detail.drop_terminals)
         self.files = FilesKeeper(
-            self.detail.files, studio.sandboxes, lambda: self.actions.act(self._chosen, "start"), self
+            self.detail.files, studio.sandboxes, lambda: self.deeds.act(self._chosen, "start"), self
         )
-        self.actions = SandboxActions(self, studio, theme, navigator, self.detail)
-        self.actions.failed.connect(self._failed)
-        self.actions.began.connect(self.refresh)
-        self.actions.done.connect(self._fetch_now)
-        self.actions.terminal_wanted.connect(self.open_terminal)
-        self.actions.removing.connect(self._forget)
+        self.deeds = SandboxActions(self, studio, theme, navigator, self.detail)
+        self.deeds.failed.connect(self._failed)
+        self.deeds.began.connect(self.refresh)
+        self.deeds.done.connect(self._fetch_now)
+        self.deeds.terminal_wanted.connect(self.open_terminal)
+        self.deeds.removing.connect(self._forget)
         self._right = QStackedWidget()
         for view in (self.empty, self.failed, self.launch, self.detail):
             self._right.addWidget(view)
@@ -123,7 +123,7 @@ class SandboxesPage(Page):
 
     async def opened(self) -> None:
         """Follow the backend: list once, then every change it tells."""
-        for tasks in (self._tasks, self.sessions.tasks, self.files.tasks, self.actions.tasks):
+        for tasks in (self._tasks, self.sessions.tasks, self.files.tasks, self.deeds.tasks):
             end_with_window(self, tasks)
         self._loop_runs = True
         self._clock.start()

@@ -45,7 +45,6 @@ class SandboxTerminals(QWidget):
     menu_wanted = Signal(QPoint)
     opened = Signal(object)
     close_wanted = Signal(object)
-    chosen = Signal(object)
 
     def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -228,10 +227,9 @@ class SandboxTerminals(QWidget):
 
     def _show(self, index: int) -> None:
         if 0 <= index < self._stack.count():
-            panel = self._stack.widget(index)
             self._stack.setCurrentIndex(index)
-            self.setFocusProxy(panel)
-            self.chosen.emit(panel)
+            if (panel := self.current) is not None:
+                self.setFocusProxy(panel)
 
     def _label(self, panel: TerminalPanel, title: str) -> None:
         index = self._stack.indexOf(panel)
