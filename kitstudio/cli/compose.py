@@ -153,7 +153,11 @@ def _kit(composer: Composer, text: str) -> str:
     if len(found) == 1:
         return found[0]
     what = "names several Kits of the set" if found else "is no Kit of the set"
-    raise UsageError(f"“{text}” {what}.", where=f"--arg {text}:…", remedy="Its Kits: " + ", ".join(members) + ".")
+    remedy = f"Its Kits: {', '.join(members)}."
+    # What could not be brought in is no member; a person who names it wants to know why.
+    if lost := [p.message for p in composer.value.plan.problems if p.kits and not set(p.kits) & set(members)]:
+        remedy += f" Not among them: {' '.join(lost)}"
+    raise UsageError(f"“{text}” {what}.", where=f"--arg {text}:…", remedy=remedy)
 
 
 def _segment(reference: str) -> str:

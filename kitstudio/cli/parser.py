@@ -98,8 +98,21 @@ def _global_options(common: argparse.ArgumentParser) -> None:
     )
 
 
+def _kit(text: str) -> str:
+    """A reference that may as well be meant for something beside it on the disk is not sent to Docker Hub."""
+    first = text.partition("/")[0]
+    stated = first in ("", "demo", "localhost") or any(mark in first for mark in ".:~@")
+    if not stated and Path(text).exists():
+        raise UsageError(
+            "This is a file or folder here, and a name on Docker Hub.",
+            where=text,
+            remedy=f"Write ./{text} for the one here, docker.io/{text} for the other.",
+        )
+    return text
+
+
 def _references(parser: Parser, *, values: bool = True) -> None:
-    parser.add_argument("references", nargs="+", metavar="REF|SET.yaml", help="Kits, or one set file")
+    parser.add_argument("references", nargs="+", type=_kit, metavar="REF|SET.yaml", help="Kits, or one set file")
     if values:
         parser.add_argument(
             "--arg",
@@ -128,14 +141,14 @@ def _kits(command: _Command) -> None:
     check = command("check", "kits:check", "run conformance cases")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE.jsonl")
     validate = command("validate", "validate:validate", "judge a descriptor file or a published Kit")
-    validate.add_argument("reference", metavar="FILE|REF")
+    validate.add_argument("reference", type=_kit, metavar="FILE|REF")
     validate.add_argument("--form", choices=_FORMS, help="which rules apply (default: by what it is)")
     edit = command("edit", "machine:edit", "write a descriptor in a window, with findings as you type")
     edit.add_argument("paths", nargs="+", type=Path, metavar="DIR|FILE")
     schema = command("schema", "schema:schema", "the JSON Schema of a descriptor, for an editor")
     schema.add_argument("type", nargs="?", default="", metavar="TYPE", help="of one capability's config, port@1 …")
     inspect = command("inspect", "kits:inspect", "show one Kit from its manifest")
-    inspect.add_argument("reference", metavar="REF")
+    inspect.add_argument("reference", type=_kit, metavar="REF")
     inspect.add_argument("--platform", default="", metavar="OS/ARCH", help="another platform than this machine's")
     tags = command("tags", "kits:tags", "versions of a Kit, newest first")
     tags.add_argument("repository", metavar="REPO")
@@ -147,7 +160,7 @@ def _kits(command: _Command) -> None:
     search.add_argument("--kind", default="", choices=("workload", "mixin", "v2", "image"))
     search.add_argument("--capability", default="", metavar="T", help="only Kits that ask for this type")
     copy = command("copy", "kits:copy", "copy one Kit between sources, digests kept")
-    copy.add_argument("reference", metavar="REF")
+    copy.add_argument("reference", type=_kit, metavar="REF")
     copy.add_argument("destination", metavar="DEST", help="oci:DIR:TAG or a registry reference")
 
 
@@ -158,8 +171,8 @@ def _sets(command: _Command) -> None:
     surface = command("surface", "sets:surface", "the effective permission surface")
     _references(surface)
     diff = command("diff", "diff:diff", "what NEW asks for beyond OLD")
-    diff.add_argument("old", metavar="OLD", help="a Kit, a set file or a lock")
-    diff.add_argument("new", metavar="NEW")
+    diff.add_argument("old", type=_kit, metavar="OLD", help="a Kit, a set file or a lock")
+    diff.add_argument("new", type=_kit, metavar="NEW")
     diff.add_argument("--arg", action="append", default=[], metavar="[KIT:]NAME=VALUE", help="an input of both sides")
     export = command("export", "sets:export", "write a set file")
     _references(export)

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from kitstudio.registry.credentials import Account
 
 MAX_PASSWORD = 65_536
+FILE = "file"
 
 
 async def login(run: Run) -> int:
     """Try a sign-in and keep it; says which store has it."""
+    from kitstudio.registry.secret_store import SecretStoreError
+
     args = run.args
     username = args.username
     if not username:
@@ -27,9 +30,16 @@ async def login(run: Run) -> int:
         username = await asyncio.to_thread(ask, f"User name at {args.place}: ")
     password = await asyncio.to_thread(_password, args.password_stdin)
     studio = await run.studio()
-    account = await studio.sign_in.login(args.place, username, password, args.store)
+    try:
+        account = await studio.sign_in.login(args.place, username, password, args.store)
+    except SecretStoreError as error:
+        if args.store == FILE:
+            raise
+        remedy = f"Keep it in a private file, not encrypted: kitstudio login {args.place} --store {FILE}."
+        raise SecretStoreError(error.what, where=error.where, remedy=remedy) from error
     run.output.document(_account(account))
-    run.output.say(f"Signed in to {account.place} as {account.username}; kept in the {account.store}.")
+    kept = "a private file" if account.store == FILE else f"the {account.store}"
+    run.output.say(f"Signed in to {account.place} as {account.username}; kept in {kept}.")
     run.output.note(studio.sign_in.describe(account.store))
     return DONE
 

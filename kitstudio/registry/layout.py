@@ -16,7 +16,7 @@ from kitstudio.registry.artifact import Reader, read_artifact
 from kitstudio.registry.blob_store import BlobStore, verify_file
 from kitstudio.registry.manifest import MAX_METADATA, parse_manifest
 from kitstudio.registry.newest import newest_tag
-from kitstudio.registry.reference import LOCAL, LayoutLocation, Reference, RegistryError, is_tag, parse
+from kitstudio.registry.reference import DEMO, LOCAL, LayoutLocation, Reference, RegistryError, is_tag, parse
 from kitstudio.registry.source import Artifact, IndexEntry, Layer, Manifest, NotFound, Platform
 from kitstudio.registry.threads import Stop, in_thread
 from kitstudio.registry.watch import EVERY, Look, Pause, Ready, file_stamp, watch
@@ -208,6 +208,8 @@ class LayoutSource:
         )
 
     def _unknown(self, repository: str) -> NotFound:
+        if repository.partition("/")[0] == DEMO:
+            return NotFound(f"{repository} is not in the demo catalog.", where=repository)
         return NotFound(f"{repository} is not in this layout.", where=str(self.root))
 
 

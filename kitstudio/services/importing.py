@@ -150,8 +150,14 @@ def _copy_bodies(descriptor: Descriptor, source: Path, target: Path) -> None:
         body, inner = (source / named).resolve(), clean(named)
         if inner.startswith(("/", "..")) or not body.is_relative_to(source.resolve()):
             raise KitStudioError(f"{named} lies outside the Kit's folder.", where=str(source))
-        if not body.is_file() or body.stat().st_size > MAX_BODY:
-            raise KitStudioError(f"{named} is not a file of at most 1 MiB.", where=str(source))
+        if not body.is_file():
+            raise KitStudioError(
+                f"The Kit names {named}, and there is no such file in its folder.",
+                where=str(source),
+                remedy="Add the file, or take it out of the descriptor.",
+            )
+        if body.stat().st_size > MAX_BODY:
+            raise KitStudioError(f"{named} is larger than 1 MiB.", where=str(source))
         (target / inner).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(body, target / inner)
 

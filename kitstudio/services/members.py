@@ -57,8 +57,9 @@ def failure(reference: str, error: KitStudioError) -> Problem:
         if isinstance(error, SignInRequired):
             host = _registry(reference)
             remedies = (Remedy(RemedyKind.SIGN_IN, "Sign in…", kit=reference, other=host), *remedies)
-    place = f"{error.where}: " if error.where not in ("", reference) else ""
-    return Problem(kind, (reference,), name, f"{name}: {error.what}", f"{place}{error.remedy}".strip(), remedies)
+    place = error.where if error.where != reference else ""
+    detail = ": ".join(part for part in (place, error.remedy) if part)
+    return Problem(kind, (reference,), name, f"{name}: {error.what}", detail, remedies)
 
 
 def loading_member(reference: str, digest: str = "") -> Member:

@@ -152,3 +152,26 @@ def test_a_terminal_that_lacks_letters_gets_escapes_and_json_stays_json(
     assert told.returncode == 1 and "must be one of" in json.loads(told.stdout.decode("utf-8"))["error"]["what"]
     told = subprocess.run([*program, "--json", "inspect", "demo/🙂é\udcff"], capture_output=True, env=env)
     assert "🙂é" in json.loads(told.stdout.decode("utf-8"))["error"]["where"]
+
+
+@pytest.mark.parametrize(
+    "command", [("inspect",), ("validate",), ("surface", "demo/base"), ("copy",), ("diff", "a.yaml")]
+)
+@pytest.mark.parametrize("name", ["alpha", "acme/alpha"])
+def test_a_name_that_is_also_a_folder_here_is_not_sent_to_docker_hub(
+    kitstudio: Kitstudio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], name: str
+) -> None:
+    (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    more = ("oci:./out:1",) if command == ("copy",) else ()
+    answer = kitstudio(*command, name, *more)
+    assert answer.code == 64
+    assert f"./{name}" in answer.err and f"docker.io/{name}" in answer.err
+
+
+def test_a_folder_called_like_the_demo_catalog_hides_none_of_it(
+    kitstudio: Kitstudio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "demo" / "base").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert kitstudio("inspect", "demo/base").code == 0

@@ -6,6 +6,8 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
+import keyring
+import keyring.backends.fail
 import pytest
 
 from kitstudio.cli import sign_in
@@ -117,3 +119,13 @@ def test_a_sign_in_that_is_not_accepted_is_not_kept(kitstudio: Kitstudio, locked
 def test_a_sign_in_without_a_person_needs_both_words(kitstudio: Kitstudio) -> None:
     assert kitstudio("login", "registry.example").code == 64
     assert kitstudio("login", "registry.example", "--username", "x").code == 64
+
+
+@pytest.mark.usefixtures("typed")
+def test_without_a_keyring_the_way_out_is_one_the_command_line_has(
+    kitstudio: Kitstudio, locked: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring, "get_keyring", keyring.backends.fail.Keyring)
+    answer = kitstudio("login", locked.host, "--username", USER, "--password-stdin")
+    assert answer.code == 1 and f"kitstudio login {locked.host} --store file" in answer.err
+    assert "session" not in answer.err

@@ -218,3 +218,22 @@ def test_a_value_nobody_asks_for_is_refused(kitstudio: Kitstudio) -> None:
     answer = kitstudio("resolve", BASE, ASKING, "--arg", "level=high")
     assert answer.code == 64 and "asking:level" in answer.err
     assert kitstudio("resolve", BASE, "--build-arg", "REG=x").code == 64
+
+
+def test_a_value_for_a_kit_that_could_not_be_read_says_why_it_could_not(kitstudio: Kitstudio, tmp_path: Path) -> None:
+    folder = tmp_path / "alpha"
+    folder.mkdir()
+    (folder / "kit.yaml").write_text(
+        'schemaVersion: "3"\nkind: mixin\ndisplayName: Alpha\ndescription: Says how\nversion: "1.0.0"\ncapabilities:\n'
+        "  - type: com.docker.sandbox/agent-context@1\n    description: How\n    config: {contentFile: ./how.md}\n"
+    )
+    answer = kitstudio("resolve", BASE, str(folder))
+    assert answer.code == 1 and "./how.md, and there is no such file" in answer.out
+    answer = kitstudio("resolve", BASE, str(folder), "--arg", "alpha:name=x")
+    assert answer.code == 64 and "./how.md, and there is no such file" in answer.err
+
+
+def test_a_demo_kit_that_is_not_there_is_told_without_a_place_of_ours(kitstudio: Kitstudio) -> None:
+    answer = kitstudio("resolve", BASE, "demo/nothere")
+    assert "demo.invalid/nothere is not in the demo catalog." in answer.out
+    assert not any(line.rstrip().endswith(":") for line in answer.out.splitlines())

@@ -123,7 +123,8 @@ def _change(
         heavy = max(weight, Weight.SERIOUS)
         words = tr("No longer: {sentence}").format(sentence=sentence)
         return Change(ChangeKind.REFUSAL_GONE, group, heavy, words, permission, entry, "")
-    return Change(ChangeKind.ADDED, group, weight, sentence, permission, "", entry)
+    # As the gate weighs an update: every new grant is worth reading.
+    return Change(ChangeKind.ADDED, group, max(weight, Weight.NOTICE), sentence, permission, "", entry)
 
 
 def _merged(changes: list[Change]) -> tuple[Change, ...]:
