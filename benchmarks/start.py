@@ -30,17 +30,15 @@ QTimer.singleShot(0, app.quit)
 app.exec()
 """
 OURS = """
-from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication
-from pathlib import Path
 import os, sys
-from kitstudio.services.app import Options
-from kitstudio.ui import app as program
-from kitstudio.ui.main_window import MainWindow
+from kitstudio.cli.main import main
 
 class Painted(QObject):
     def eventFilter(self, watched, event):
-        if event.type() == QEvent.Type.Paint and isinstance(watched, MainWindow):
+        if isinstance(event, QPaintEvent) and watched.objectName() == "main-window":
             QTimer.singleShot(0, lambda: os._exit(0))
         return False
 
@@ -50,7 +48,7 @@ def watched(self, *arguments):
     make(self, *arguments)
     self.installEventFilter(seen)
 QApplication.__init__ = watched
-program.main(Options(home=Path(sys.argv[1])))
+main(["--home", sys.argv[1]])
 """
 
 

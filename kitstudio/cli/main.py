@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import importlib
 import os
 import signal
@@ -110,6 +111,8 @@ def _run(words: list[str], output: Output) -> int:
     output.as_json = getattr(args, "json", False)
     output.as_lines = args.command in JSON_LINES
     output.quiet = getattr(args, "quiet", False)
+    if args.command is None:
+        gc.disable()  # nothing of the start is garbage, and the window collects by itself (ui.app.collect_here)
     from kitstudio.services.app import Options
 
     options = Options(

@@ -6,36 +6,36 @@ import asyncio
 import importlib
 import os
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kitstudio.models.lock import ApprovedLock
-from kitstudio.runtime.backend import Backend, LaunchOptions
 from kitstudio.runtime.capabilities import CLAIMED
-from kitstudio.services.approvals import Approvals
 from kitstudio.services.cache_limits import CacheLimits
 from kitstudio.services.caches import Caches
 from kitstudio.services.catalog import Catalog
-from kitstudio.services.composer import Composer
-from kitstudio.services.ground import Judgement, relock
 from kitstudio.services.home import Home, open_home
-from kitstudio.services.images import Images
 from kitstudio.services.jobs import Jobs
 from kitstudio.services.network_settings import NETWORK_KEYS
 from kitstudio.services.places import Places
 from kitstudio.services.policy import policy_of
-from kitstudio.services.sandboxes import Sandboxes
 from kitstudio.services.settings import Settings, SettingsError
 from kitstudio.services.sign_in import SignIn
-from kitstudio.services.updates import Updates
 
 if TYPE_CHECKING:
+    from kitstudio.models.lock import ApprovedLock
     from kitstudio.registry.icons import Icons
     from kitstudio.registry.index import KitIndex
+    from kitstudio.runtime.backend import Backend, LaunchOptions
     from kitstudio.runtime.proxy.kit_registry import KitShelf
     from kitstudio.runtime.skill_store import Skills
+    from kitstudio.services.approvals import Approvals
+    from kitstudio.services.composer import Composer
     from kitstudio.services.credentials import Credentials
+    from kitstudio.services.ground import Judgement
     from kitstudio.services.publishing import Publishing
+    from kitstudio.services.sandboxes import Sandboxes
+    from kitstudio.services.updates import Updates
 
 CLOSE_SECONDS = 3.0
 
@@ -65,22 +65,6 @@ class Studio:
         self._icons: Icons | None = None
         self._backend = backend
         self._sandboxes: Sandboxes | None = None
-        self.judgement = Judgement(self.places, self._claims, self.catalog.offers)
-        self.approvals = Approvals(
-            home,
-            self.judgement.again,
-            rebuild=lambda lock, document: relock(self.judgement, lock, document),
-            policy=lambda: policy_of(self.settings),
-            user=options.user,
-        )
-        self.updates = Updates(
-            self.approvals,
-            lambda reference: self.places.of(reference).source,
-            lambda lock, document: relock(self.judgement, lock, document),
-            lambda: policy_of(self.settings),
-            self.settings,
-        )
-        self.composer = self.new_composer()
         self._publishing: Publishing | None = None
         self._credentials: Credentials | None = None
         self.cache_limits = CacheLimits(home, self.settings, self._open_digests)
@@ -90,6 +74,46 @@ class Studio:
         self.caches = Caches(home, self.cache_limits, lambda: self.kit_index, lambda: self.icons)
         self._housekeeping: asyncio.Task[None] | None = None
         self._update_watch: asyncio.Task[None] | None = None
+
+    @cached_property
+    def judgement(self) -> Judgement:
+        """What sets are judged by, on first use."""
+        from kitstudio.services.ground import Judgement
+
+        return Judgement(self.places, self._claims, self.catalog.offers)
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """The gate, on first use."""
+        from kitstudio.services.approvals import Approvals
+        from kitstudio.services.ground import relock
+
+        return Approvals(
+            self.home,
+            self.judgement.again,
+            rebuild=lambda lock, document: relock(self.judgement, lock, document),
+            policy=lambda: policy_of(self.settings),
+            user=self.options.user,
+        )
+
+    @cached_property
+    def updates(self) -> Updates:
+        """Newer versions of approved Kits, on first use."""
+        from kitstudio.services.ground import relock
+        from kitstudio.services.updates import Updates
+
+        return Updates(
+            self.approvals,
+            lambda reference: self.places.of(reference).source,
+            lambda lock, document: relock(self.judgement, lock, document),
+            lambda: policy_of(self.settings),
+            self.settings,
+        )
+
+    @cached_property
+    def composer(self) -> Composer:
+        """The set that is open, on first use."""
+        return self.new_composer()
 
     @property
     def publishing(self) -> Publishing:
@@ -113,6 +137,9 @@ class Studio:
     def sandboxes(self) -> Sandboxes:
         """Sandboxes, on first use: most commands need no machine."""
         if self._sandboxes is None:
+            from kitstudio.services.images import Images
+            from kitstudio.services.sandboxes import Sandboxes
+
             if self._backend is None:
                 from kitstudio.runtime.qemu_backend import QemuBackend
 
@@ -150,8 +177,14 @@ class Studio:
         """The index of Kits seen, opened on first use; its methods block (``registry.threads.in_thread``)."""
         return self.places.index()
 
+    async def load_gate(self) -> None:
+        """Read the modules of composer and gate in a thread, so that their first use does not wait for them."""
+        for name in ("ground", "composer", "approvals", "updates"):
+            await asyncio.to_thread(importlib.import_module, f"kitstudio.services.{name}")
+
     async def load_runtime(self) -> None:
-        """Read the runtime's modules in a thread, so that the first use of ``sandboxes`` does not wait for them."""
+        """The same for the runtime and ``sandboxes``."""
+        await asyncio.to_thread(importlib.import_module, "kitstudio.services.sandboxes")
         if self._backend is None:
             await asyncio.to_thread(importlib.import_module, "kitstudio.runtime.qemu_backend")
 
@@ -164,6 +197,7 @@ class Studio:
     async def start(self) -> None:
         """For a program that stays: show what is kept, watch folders, keep the caches within their limits. Once; ended
         by ``close``."""
+        await self.load_gate()
         if self._housekeeping is None:
             loop = asyncio.get_running_loop()
             self._housekeeping = loop.create_task(self.cache_limits.run(), name="keep the caches within their limits")
@@ -172,6 +206,8 @@ class Studio:
 
     def new_composer(self) -> Composer:
         """A composer of its own, for a command or a second set."""
+        from kitstudio.services.composer import Composer
+
         return Composer(self.judgement)
 
     async def close(self) -> None:
@@ -179,10 +215,15 @@ class Studio:
         for task in filter(None, (self._housekeeping, self._update_watch)):
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        await asyncio.gather(self.jobs.close(CLOSE_SECONDS), self.composer.close(), self.catalog.close())
+        closing = [self.jobs.close(CLOSE_SECONDS), self.catalog.close()]
+        if "composer" in self.__dict__:
+            closing.append(self.composer.close())
+        await asyncio.gather(*closing)
         self.places.close()
 
     async def _reapprove(self, lock_sha256: str) -> ApprovedLock:
+        from kitstudio.services.ground import relock
+
         if (made := self.approvals.made(lock_sha256)) is not None:
             return made
         lock, document = await self.approvals.granted(lock_sha256)
@@ -233,6 +274,8 @@ class Studio:
 
     def _open_digests(self) -> frozenset[str]:
         """Kits of the set that is open, in no lock yet."""
+        if "composer" not in self.__dict__:
+            return frozenset()
         return frozenset(member.digest for member in self.composer.value.plan.members if member.digest)
 
     def _claims(self) -> frozenset[str]:

@@ -35,20 +35,22 @@ class ApprovalNotices(QObject):
         self._theme = theme
         self._navigator = navigator
         self._window = window
-        self._known: set[str] = {request.id for request in studio.approvals.waiting()}
+        self._known: set[str] = set()
         self._quiet = False
         self._shown: tuple[Request, str] | None = None
         self._tray: QSystemTrayIcon | None = None
         self.banner = Banner(theme, Tone.NOTICE)
         self.banner.setObjectName("approvalNotice")
         self.banner.acted.connect(self._act)
-        self.destroyed.connect(studio.approvals.changed.subscribe(lambda _: self.look()))
 
     async def begin(self) -> None:
         """Bring back what waited when the program ended: the badge counts it, no notice tells it a second time."""
+        approvals = self._studio.approvals
+        self._known |= {request.id for request in approvals.waiting()}
+        self.destroyed.connect(approvals.changed.subscribe(lambda _: self.look()))
         self._quiet = True
         try:
-            await self._studio.approvals.load()
+            await approvals.load()
         finally:
             self._quiet = False
 

@@ -31,6 +31,7 @@ class Fitting(QObject):
         self._tasks = tasks
         self._for: object = None
         self._working = False
+        self._begun = False
         self.reasons: Mapping[str, str] | None = None
         self._settling = QTimer(self, singleShot=True, interval=SETTLING)
         self._settling.timeout.connect(self._start)
@@ -42,7 +43,7 @@ class Fitting(QObject):
     @property
     def empty(self) -> bool:
         """Whether there is no set that anything could fit."""
-        return not self._studio.composer.value.plan.members
+        return not self._begun or not self._studio.composer.value.plan.members
 
     @property
     def note(self) -> str:
@@ -51,9 +52,17 @@ class Fitting(QObject):
             return tr("The set is empty.")
         return tr("Working it out…") if self._working else ""
 
+    def begin(self) -> None:
+        """Follow the set that is open."""
+        if not self._begun:
+            self._begun = True
+            self.destroyed.connect(self._studio.composer.changed.subscribe(lambda _: self.renew()))
+            self.renew()
+
     def renew(self) -> None:
         """The set or the catalog changed."""
-        self._settling.start()
+        if self._begun:
+            self._settling.start()
 
     def _start(self) -> None:
         plan = self._studio.composer.value.plan

@@ -49,6 +49,7 @@ def opened(theme: Theme, qtbot: Any, monkeypatch: pytest.MonkeyPatch) -> Iterato
         page.show()
         page._opened = True
         page.wanting.begin()
+        page.fitting.begin()
         page._draw()
         settle(page)
         pages.append(page)
