@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.models.fits import Relations, relations_of
+from kitstudio.models.fits import relations_of
 from kitstudio.models.plan import Offer, Plan
 from kitstudio.registry.attached import Attachment
 from kitstudio.registry.source import (
@@ -28,7 +28,7 @@ from kitstudio.registry.source import (
 from kitstudio.registry.threads import in_thread
 from kitstudio.services import cards as view
 from kitstudio.services.artifact_checks import PlatformChecks, Told
-from kitstudio.services.card_reading import fitting, read_card
+from kitstudio.services.card_reading import read_card
 from kitstudio.services.catalog_kept import KeptCards, KeptKit
 from kitstudio.services.catalog_search import CardSearch
 from kitstudio.services.catalog_shelf import UNOPENED, Shelf, state_of
@@ -42,6 +42,7 @@ from kitstudio.services.catalog_values import (
     VersionRow,
 )
 from kitstudio.services.kit_pages import KitPages
+from kitstudio.services.known_manifests import KnownManifests
 from kitstudio.services.listed import Listed, found_at_hub, listed, shelved
 from kitstudio.services.places import VERIFIED, Place, Places
 from kitstudio.services.settings import Settings
@@ -86,8 +87,7 @@ class Catalog:
         self._wanted: dict[tuple[str, str], bool] = {}
         self._search = CardSearch()
         self._shelves: dict[str, Shelf] = {}
-        self._offers: dict[str, Offer] = {}
-        self._relations: dict[str, tuple[str, Relations]] = {}
+        self._known = KnownManifests()
         self._watching = Watching(self._moved, self.changed)
         self._remember(places.demo())
         self._remember(places.verified())
@@ -114,7 +114,7 @@ class Catalog:
 
     def offers(self) -> tuple[Offer, ...]:
         """The Kits known by their manifests, in this run or kept from another: what a proposal can draw on."""
-        return tuple(self._offers.values())
+        return self._known.offers()
 
     async def start(self) -> None:
         """Show what is kept, and watch layouts, folders and set files from now on; ``close`` ends it. Before the first
@@ -196,7 +196,7 @@ class Catalog:
     async def compatible(self, plan: Plan) -> Mapping[str, str]:
         """Repository → empty where its Kit fits the set, else one sentence why not. Repositories whose manifest is not
         known are left out."""
-        return await in_thread(fitting, plan, tuple(self._relations.items()))
+        return await self._known.fitting(plan)
 
     async def add_source(self, text: str) -> SourceInfo:
         """Add a registry host, namespace, repository, OCI layout, folder or set file; remembered in the settings."""
@@ -301,7 +301,7 @@ class Catalog:
                 for kit in kits:
                     if kit.card.repository not in shelf.cards:
                         shelf.cards[kit.card.repository] = kit.card
-                        self._relate(kit.card, kit.relations)
+                        self._known.take(kit.card, kit.relations)
                 if self._places.offline and shelf.error is None:
                     shelf.turn(SourceState.OFFLINE, "the program was told to stay offline")
                 if kits or self._places.offline:
@@ -354,7 +354,10 @@ class Catalog:
         if key in self._wanted:
             self._wanted[key] = True
             return
-        known = shelf.cards[repository]
+        known = shelf.cards.get(repository)
+        if known is None:
+            # The list was read again since, and the Kit is no longer in it.
+            return
         again = True
         while again:
             self._wanted[key] = False
@@ -372,16 +375,10 @@ class Catalog:
         if repository not in shelf.cards:
             return
         shelf.cards[repository] = card
-        self._relate(card, about)
+        self._known.take(card, about)
         self.changed.publish(None)
         if card.error is None and card is not known and self._shelves.get(shelf.place.id) is shelf:
             await self._kept.put((KeptKit(card, about),))
-
-    def _relate(self, card: KitCard, about: Relations | None) -> None:
-        if about is None:
-            return
-        self._relations[card.repository] = (card.reference, about)
-        self._offers[card.reference] = Offer(card.reference, card.version, about.provides, card.kind.value)
 
     def _shelve(self, card: KitCard) -> None:
         """A Kit page of the newest version also brings the Kit's card up to date."""

@@ -142,7 +142,6 @@ def _parcel(image: Image) -> Parcel:
 
 
 def _published(parcel: Parcel) -> Descriptor:
-
     manifest = parse_manifest(Reference(LOCAL, "new"), parcel.manifests[0].raw)
     return decode(manifest.annotations[DESCRIPTOR]).descriptor
 

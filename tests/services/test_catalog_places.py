@@ -87,6 +87,14 @@ async def test_a_set_file_lists_its_kits_at_the_versions_it_states(studio: Studi
     assert studio.settings.get("catalog.sources") == (str(path),)
 
 
+async def test_a_kit_that_left_the_list_before_its_turn_is_passed_over(studio: Studio, tmp_path: Path) -> None:
+    path = set_file(tmp_path / "team.yaml", "demo.invalid/tool:1.0.0")
+    info = await studio.catalog.add_source(str(path))
+    shelf = studio.catalog._shelf(info.id)
+    await studio.catalog._fill(shelf, "demo.invalid/gone")
+    assert list(shelf.cards) == ["demo.invalid/tool"]
+
+
 async def test_a_set_file_pins_what_it_pins(studio: Studio, double: Double, tmp_path: Path) -> None:
     old, new = kit_image(descriptor(version="1.0.0")), kit_image(descriptor(version="1.0.0", display_name="Moved"))
     double.answer = serve({"acme/kit:1.0.0": new, "acme/kit:old": old})

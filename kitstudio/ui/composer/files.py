@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -81,7 +82,8 @@ class SetFiles(QObject):
             self.look()
             return
         path = Path(last) if last else None
-        if path is not None and path.is_file() and not self._composer.value.plan.members:
+        there = path is not None and await asyncio.to_thread(path.is_file)
+        if path is not None and there and not self._composer.value.plan.members:
             await self.open_now(path)
 
     def new(self) -> None:

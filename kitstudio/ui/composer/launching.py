@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -49,7 +50,7 @@ class Launching(QObject):
 
     async def launch(self, options: LaunchOptions) -> None:
         """Through the gate, then to the Sandboxes page."""
-        if options.workspace is not None and not options.workspace.is_dir():
+        if options.workspace is not None and not await asyncio.to_thread(options.workspace.is_dir):
             raise KitStudioError(
                 "The workspace folder is not there.",
                 where=str(options.workspace),

@@ -47,7 +47,7 @@ class SkillsSection(SettingsSection):
         choose.clicked.connect(self._choose_folder)
         self.open = button(self.theme, tr("Open"), name="open-skills")
         self.open.setAccessibleName(tr("Open the folder of your skills"))
-        self.open.clicked.connect(self._open_folder)
+        self.open.clicked.connect(lambda: self.context.tasks.start(self._open_folder(), "open-skills"))
         about = tr("One folder for each skill, with its SKILL.md.")
         self.add(tr("Folder"), about, self.folder, choose, self.open)
         self._icon = Icon(self.theme, "info", 16, Token.SECONDARY)
@@ -96,12 +96,12 @@ class SkillsSection(SettingsSection):
         if folder:
             self.context.set("skills.folder", folder, tr("Choose the folder of skills"))
 
-    def _open_folder(self) -> None:
+    async def _open_folder(self) -> None:
         folder = Path(self.context.settings.text("skills.folder")).expanduser()
-        if folder.is_dir():
+        if await asyncio.to_thread(folder.is_dir):
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
         else:
-            self.context.fail(KitStudioError("The folder is not there.", where=str(folder)))
+            raise KitStudioError("The folder is not there.", where=str(folder))
 
     async def _count(self) -> None:
         mode, text = (self.context.settings.text(key) for key in ("skills.mode", "skills.folder"))
