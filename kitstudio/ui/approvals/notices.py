@@ -43,14 +43,18 @@ class ApprovalNotices(QObject):
         self.banner.setObjectName("approvalNotice")
         self.banner.acted.connect(self._act)
 
-    async def begin(self) -> None:
-        """Bring back what waited when the program ended: the badge counts it, no notice tells it a second time."""
+    def follow(self) -> None:
+        """Tell from now on what begins to wait; what waits already is known."""
         approvals = self._studio.approvals
         self._known |= {request.id for request in approvals.waiting()}
         self.destroyed.connect(approvals.changed.subscribe(lambda _: self.look()))
+
+    async def begin(self) -> None:
+        """Bring back what waited when the program ended: the badge counts it, no notice tells it a second time."""
+        self.follow()
         self._quiet = True
         try:
-            await approvals.load()
+            await self._studio.approvals.load()
         finally:
             self._quiet = False
 

@@ -33,6 +33,7 @@ class Window(QWidget):
         self.studio: Any = SimpleNamespace(approvals=gate, catalog=SimpleNamespace(cards=tuple))
         self.navigator = Navigator(self)
         self.notices = ApprovalNotices(self.studio, theme, self.navigator, self)
+        self.notices.follow()
         layout = QVBoxLayout(self)
         layout.addWidget(self.notices.banner)
         self.opened: list[tuple[Request, str]] = []
