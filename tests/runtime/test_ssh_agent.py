@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kitstudio.runtime.backend import SandboxError
+from kitstudio.runtime.ssh_relay import fingerprint
 from tests.runtime.bench import bench, vm
 from tests.runtime.busybox_kits import Entry
 from tests.runtime.runtime_sets import capability
@@ -75,3 +76,31 @@ async def test_without_an_agent_required_refuses_optional_starts_and_without_the
         assert await b.sh("echo [$SSH_AUTH_SOCK]; ls /run/kit/ssh-agent.sock 2>&1") == (
             "[]\nls: /run/kit/ssh-agent.sock: No such file or directory\n"
         )
+
+
+async def test_only_the_chosen_keys_are_listed_and_used_and_a_choice_counts_from_the_next_start(
+    tmp_path: Path, probe: bytes
+) -> None:
+    other = new_key()
+    agent = Agent(KEY, other)
+    chosen: list[frozenset[str] | None] = [frozenset({fingerprint(KEY.public_data)})]
+    async with bench(tmp_path) as b, listening(agent, tmp_path / "agent") as path:
+        b.backend._agent_keys = lambda: chosen[0]
+        b.kits(capability("ssh-agent@1", {"phase": "runtime"}), files={"bin/probe": Entry(probe, 0o755)})
+        await b.create(ssh_agent=str(path))
+
+        async def ask(message: bytes, wanted: int) -> bytes:
+            found = await b.backend.execute("box", ["probe", str(wanted)], stdin=framed(message), timeout=60)
+            return found.stdout
+
+        listed = await ask(LIST, 30)
+        assert KEY.public_data in listed and other.public_data not in listed
+        assert (await ask(sign(KEY, named("git")), 60))[4] == 14
+        assert await ask(sign(other, named("git")), 5) == b"\0\0\0\x01\x05"
+        assert (await b.backend.decisions("box"))[-1].reason.endswith("the key may not be used")
+        for now, seen in ((frozenset(), b""), (None, other.public_data)):
+            chosen[0] = now
+            await b.backend.stop("box")
+            await b.backend.start("box", b.steps.append)
+            listed = await ask(LIST, 120 if seen else 9)
+            assert listed[4] == 12 and listed[8] == (2 if seen else 0) and seen in listed
