@@ -188,7 +188,7 @@ async def test_a_workspace_is_the_working_directory(tmp_path: Path) -> None:
         assert (place / "from-guest").stat().st_uid == os.getuid()
 
 
-async def test_the_hosts_own_services_need_their_exact_entry(tmp_path: Path) -> None:
+async def test_the_hosts_own_services_need_their_exact_entry_row_61(tmp_path: Path) -> None:
     async with bench(tmp_path) as b:
         allow: list[JsonValue] = [f"host.docker.internal:{b.port}"]
         b.kits(capability("network-policy@1", {"runtime": {"allow": allow}}), workdir="/srv/new/place")
@@ -205,7 +205,7 @@ async def test_the_hosts_own_services_need_their_exact_entry(tmp_path: Path) -> 
         assert len(b.asked) == 2
 
 
-async def test_two_sandboxes_share_neither_hosts_nor_ports_and_any_window_may_use_them(tmp_path: Path) -> None:
+async def test_two_sandboxes_share_neither_hosts_nor_ports_and_any_window_may_use_them_row_55(tmp_path: Path) -> None:
     async with bench(tmp_path) as b:
         for name, host in (("one", "pkgs.test"), ("two", "run.test")):
             allow: list[JsonValue] = [f"{host}:{b.port}"]
@@ -233,7 +233,7 @@ async def test_two_sandboxes_share_neither_hosts_nor_ports_and_any_window_may_us
         assert [s.state for s in await other.list()] == [State.STOPPED, State.STOPPED]
 
 
-async def test_a_guest_that_crashes_is_said_to_have_and_its_log_is_kept(tmp_path: Path) -> None:
+async def test_a_guest_that_crashes_is_said_to_have_and_its_log_is_kept_row_94(tmp_path: Path) -> None:
     async with bench(tmp_path) as b:
         b.kits()
         await b.create()

@@ -141,7 +141,7 @@ async def test_a_hook_sees_what_it_lists_and_the_sandboxs_own_baseline(
     }  # fmt: skip
 
 
-async def test_a_failing_hook_names_kit_and_index_stops_the_rest_and_is_no_sandbox(tmp_path: Path) -> None:
+async def test_a_failing_hook_names_kit_and_index_stops_the_rest_and_is_no_sandbox_row_74(tmp_path: Path) -> None:
     lifecycle = Lifecycle((hook("install", "bad", 2), hook("install", "never", 3)), (hook("startup", "s"),))
     async with running(make_folder(tmp_path / "box", lifecycle=lifecycle)) as box:
         box.guest.answer = lambda argv: ExecResult(3, b"", b"no such package\n")

@@ -57,14 +57,14 @@ def test_the_window_opens_and_closing_it_ends_with_zero(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_quitting_with_a_dialog_open_ends_with_zero(tmp_path: Path) -> None:
+def test_quitting_with_a_dialog_open_ends_with_zero_row_122(tmp_path: Path) -> None:
     before = "widget.pages['catalog'].add_source()"
     done = run(START_AND_CLOSE.format(home=str(tmp_path), before=before), QT_QPA_PLATFORM="offscreen")
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_quitting_during_a_job_that_does_not_listen_ends_in_time(tmp_path: Path) -> None:
+def test_quitting_during_a_job_that_does_not_listen_ends_in_time_row_122(tmp_path: Path) -> None:
     before = (
         "import asyncio; widget.studio.jobs.run('Waiting', lambda job: asyncio.shield(asyncio.get_running_loop()"
         ".create_task(asyncio.sleep(600))))"

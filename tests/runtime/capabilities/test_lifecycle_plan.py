@@ -114,7 +114,7 @@ def test_an_explicit_profile_beats_a_legacy_name_in_any_order() -> None:
         assert plan_profile(approve(kits, workload="r/w:1"), "/w/x").path == "/home/agent/.a/A.md"  # type: ignore[arg-type]
 
 
-def test_a_legacy_profile_stands_beside_the_workspace() -> None:
+def test_a_legacy_profile_stands_beside_the_workspace_row_79() -> None:
     assert plan_profile(approve({"r/w:1": context(filename="AGENTS.md")}), "/home/agent/ws").path == (  # type: ignore[arg-type]
         "/home/agent/AGENTS.md"
     )
@@ -146,7 +146,7 @@ def test_bodies_are_pointed_at_and_inline_ones_get_a_file() -> None:
     assert "be brief" not in text
 
 
-def test_existing_text_outside_our_section_is_kept_byte_for_byte() -> None:
+def test_existing_text_outside_our_section_is_kept_byte_for_byte_row_80() -> None:
     profile = plan_profile(approve({"r/w:1": context(filename="A.md")}), "/w/x")  # type: ignore[arg-type]
     first = render_profile(profile, "mine\r\nno newline", "/w/x", "box")
     assert first.startswith("mine\r\nno newline\n")

@@ -208,6 +208,14 @@ async def test_a_refusal_names_the_missing_entry_and_resolves_nothing() -> None:
         assert w.looked_up == [] and w.dialled == []
 
 
+async def test_two_names_on_one_address_are_two_hosts_row_58() -> None:
+    async with world(rules("a.test"), {"a.test": PUBLIC, "b.test": PUBLIC}) as w:
+        for name, status in (("a.test", b"200"), ("b.test", b"403")):
+            answer = await w.ask(f"CONNECT {name}:443 HTTP/1.1\r\nHost: {name}:443\r\n\r\n".encode())
+            assert answer.startswith(b"HTTP/1.1 " + status)
+        assert w.dialled == [f"{PUBLIC}:443"] and w.looked_up == ["a.test"]
+
+
 async def test_a_denied_host_names_the_line() -> None:
     async with world(rules("**", deny=("a.test",))) as w:
         answer = await w.ask(b"GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n")

@@ -103,7 +103,7 @@ async def test_a_command_does_not_show_its_environment_in_the_process_list(sessi
     assert b"run " not in result.stdout
 
 
-async def test_terminal_has_its_size_before_the_first_byte_and_follows_resizes(session: GuestSession) -> None:
+async def test_terminal_has_its_size_before_the_first_byte_and_follows_resizes_row_98(session: GuestSession) -> None:
     script = "stty size; tty; read x; stty size; echo $TERM; exit 3"
     terminal = await session.open_pty(["sh", "-c", script], columns=101, rows=33, env=PATH, identity=AGENT)
     seen = b""
@@ -148,7 +148,7 @@ async def test_closing_a_terminal_ends_its_program(session: GuestSession) -> Non
 
 
 @pytest.mark.parametrize("size", [0, 1, 70_000, 3_000_000])
-async def test_files_arrive_byte_for_byte(session: GuestSession, size: int) -> None:
+async def test_files_arrive_byte_for_byte_row_77(session: GuestSession, size: int) -> None:
     content = (b"\0\r\n'\"$\xff" * (size // 6 + 1))[:size]
     await session.write_file("/home/agent/new/file", content, uid=1000, gid=1000, mode=0o640)
     assert await session.read_file("/home/agent/new/file", limit=4 << 20) == content

@@ -51,7 +51,7 @@ def test_a_private_sequence_is_no_rendition() -> None:
     assert not drawn(b"\x1b[>4;2ma").row(0).cells[0].underscore
 
 
-def test_wide_characters_take_two_cells_and_never_survive_in_half() -> None:
+def test_wide_characters_take_two_cells_and_never_survive_in_half_row_104() -> None:
     screen = drawn("日本a".encode())
     assert [cell.data for cell in screen.row(0).cells] == ["日", "", "本", "", "a"]
     Parser(screen).feed(b"\x1b[1;2Hx")
@@ -62,7 +62,7 @@ def test_a_wide_character_that_does_not_fit_goes_below() -> None:
     assert text(drawn("aaa日".encode(), columns=4))[:2] == ["aaa", "日"]
 
 
-def test_the_alternate_screen_leaves_the_main_one_and_the_history_alone() -> None:
+def test_the_alternate_screen_leaves_the_main_one_and_the_history_alone_row_104() -> None:
     screen = drawn(b"main\r\n\x1b[?1049h\x1b[2J\x1b[Hfull screen" + b"\n" * 50)
     assert screen.alternate and not screen.history
     Parser(screen).feed(b"\x1b[?1049l")
@@ -101,7 +101,7 @@ def test_sequences_split_anywhere_mean_the_same() -> None:
     assert BRACKETED_PASTE in bytewise.mode
 
 
-def test_clipboard_requests_are_refused_and_noticed() -> None:
+def test_clipboard_requests_are_refused_and_noticed_row_103() -> None:
     answers: list[bytes] = []
     screen = Screen(20, 5)
     screen.reply = answers.append

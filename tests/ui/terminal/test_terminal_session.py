@@ -78,7 +78,7 @@ def make(qtbot: QtBot) -> TerminalView:
     return view
 
 
-def test_size_is_told_before_the_first_byte_and_the_end_is_told(qtbot: QtBot) -> None:
+def test_size_is_told_before_the_first_byte_and_the_end_is_told_row_98(qtbot: QtBot) -> None:
     view = make(qtbot)
     session = TerminalSession(view)
     opened: list[tuple[int, int]] = []

@@ -81,7 +81,7 @@ def test_paste_in_brackets_cannot_close_them(qtbot: QtBot, view: TerminalView) -
     assert sent == [b"\x1b[200~a[201~\rb\x1b[201~"]
 
 
-def test_middle_click_and_menu_paste(qtbot: QtBot, view: TerminalView) -> None:
+def test_middle_click_and_menu_paste_row_101(qtbot: QtBot, view: TerminalView) -> None:
     QGuiApplication.clipboard().setText("hi")
     sent = typed(view)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.MiddleButton)
@@ -117,7 +117,7 @@ def test_mouse_reports_only_when_asked_and_shift_keeps_selection(qtbot: QtBot, v
     assert len(sent) == 2
 
 
-def test_many_resizes_are_told_once(qtbot: QtBot, panel: TerminalPanel) -> None:
+def test_many_resizes_are_told_once_row_100(qtbot: QtBot, panel: TerminalPanel) -> None:
     spy = QSignalSpy(panel.view.resized)
     for width in range(800, 500, -3):
         panel.resize(width, 400)
@@ -147,7 +147,7 @@ def test_find_goes_up_through_the_history(qtbot: QtBot, panel: TerminalPanel) ->
     assert not panel.find_bar.isVisible()
 
 
-def test_a_clipboard_request_is_told_to_the_person(qtbot: QtBot, panel: TerminalPanel) -> None:
+def test_a_clipboard_request_is_told_to_the_person_row_103(qtbot: QtBot, panel: TerminalPanel) -> None:
     QGuiApplication.clipboard().setText("secret")
     sent = typed(panel.view)
     feed(qtbot, panel.view, b"\x1b]52;c;?\x07\x1b]52;c;aGk=\x07")
