@@ -177,11 +177,13 @@ def tell_problems(output: Output, problems: tuple[Problem, ...] | list[Problem])
 
 def tell_uncounted(output: Output, changes: Iterable[Uncounted], lead: str) -> None:
     """What §7.4 does not count, with the entry and who states it."""
-    for change in changes:
-        output.say(f"\n  {lead}, not counted by the specification: {change.sentence}")
+    for number, change in enumerate(changes):
+        if not number:
+            output.say(f"\n  {lead}, not counted by the specification:")
+        output.say(f"\n    {change.sentence}")
         if change.entry:
-            output.say(f"    {change.entry}")
-        output.say(f"    stated by {', '.join(part for part in (change.kit, change.path) if part)}")
+            output.say(f"      {change.entry}")
+        output.say(f"      stated by {', '.join(part for part in (change.kit, change.path) if part)}")
 
 
 async def _accepted(run: Run, request: Request, keep: Callable[[Request], Awaitable[None]]) -> frozenset[str] | None:

@@ -46,10 +46,9 @@ async def launch(run: Run) -> int:
     options = LaunchOptions(
         name,
         workspace,
-        memory or studio.settings.number("sandbox.memory"),
-        args.cpus or studio.settings.number("sandbox.cpus"),
+        memory,
+        args.cpus,
         dict(composer.value.state.environment),
-        studio.settings.text("sandbox.accel"),
         ports=chosen_ports(args.port, "--port"),
     )
     status = await _follow(run, studio, name, studio.sandboxes.launch(approved, options))
@@ -326,6 +325,6 @@ def _decision(decision: Decision) -> str:
     line = f":{decision.line}" if decision.line else ""
     rule = f"{decision.kit} {decision.path}{line}".strip() or decision.reason
     when = datetime.fromtimestamp(decision.time).strftime("%H:%M:%S")
-    return printable(
-        f"{when}  {decision.phase:8} {decision.verdict:8} {decision.host}:{decision.port} {request}  {rule}".rstrip()
-    )
+    # A request that names no host in the form a proxy takes is told by what it said.
+    asked = " ".join(part for part in (f"{decision.host}:{decision.port}" if decision.host else "", request) if part)
+    return printable(f"{when}  {decision.phase:8} {decision.verdict:8} {asked}  {rule}".rstrip())

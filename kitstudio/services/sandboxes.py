@@ -259,7 +259,7 @@ class Sandboxes:
         async def run(job: Job) -> SandboxStatus:
             def progress(step: Progress) -> None:
                 self._launches[name] = _extended(self._launches.get(name, launch), step)
-                job.report(f"{step.phase.value} {step.text}".strip(), step.fraction)
+                job.report(": ".join(part for part in (step.phase.value, step.text) if part), step.fraction)
                 self.changed.publish(name)
 
             try:

@@ -7,6 +7,7 @@ import pytest
 
 from kitstudio.cli.sandboxes import _memory
 from kitstudio.runtime.backend import Decision, SandboxError, State
+from kitstudio.ui.sandboxes.models import target
 from tests.cli.conftest import Kitstudio
 from tests.services.fakes import FakeBackend
 
@@ -139,6 +140,15 @@ def test_network_decisions_name_the_rule(kitstudio: Kitstudio, team: str, backen
         "rule": {"kit": TOOL, "path": "capabilities[0].config.runtime.allow[0]", "line": 9},
     }
     assert second["rule"] is None
+
+
+def test_a_request_that_names_no_host_is_told_by_what_it_said(
+    kitstudio: Kitstudio, team: str, backend: FakeBackend
+) -> None:
+    odd = Decision(1.5, "runtime", "", 0, "refused", method="GET", url_path="https://a.example/", reason="not so")
+    backend.decided = (odd,)
+    assert "refused  GET https://a.example/  not so" in kitstudio("network", team).out
+    assert target(odd) == "https://a.example/"
 
 
 def test_attach_without_a_terminal_says_so(kitstudio: Kitstudio, team: str) -> None:

@@ -237,3 +237,16 @@ def test_a_demo_kit_that_is_not_there_is_told_without_a_place_of_ours(kitstudio:
     answer = kitstudio("resolve", BASE, "demo/nothere")
     assert "demo.invalid/nothere is not in the demo catalog." in answer.out
     assert not any(line.rstrip().endswith(":") for line in answer.out.splitlines())
+
+
+def test_what_is_not_counted_is_told_under_one_heading(kitstudio: Kitstudio, tmp_path: Path) -> None:
+    folder = tmp_path / "alpha"
+    folder.mkdir()
+    (folder / "kit.yaml").write_text(
+        'schemaVersion: "3"\nkind: mixin\ndisplayName: Alpha\ndescription: Runs\nversion: "1.0.0"\ncapabilities:\n'
+        "  - type: com.docker.sandbox/lifecycle@1\n    description: Hooks\n    config:\n      startup:\n"
+        "        - {command: [date], description: One}\n        - {command: [uptime], description: Two}\n"
+    )
+    told = kitstudio("surface", BASE, str(folder)).out
+    assert told.count("not counted by the specification") == 1
+    assert "date" in told and "uptime" in told

@@ -241,7 +241,7 @@ def is_refused(decision: Decision) -> bool:
 
 def target(decision: Decision) -> str:
     """Host, port where it says something, and the path where the policy made us look."""
-    port = "" if decision.port in (0, 443) and decision.url_path else f":{decision.port}"
+    port = "" if not decision.host or (decision.port in (0, 443) and decision.url_path) else f":{decision.port}"
     return visible(f"{decision.host}{port}{decision.url_path or ''}")
 
 

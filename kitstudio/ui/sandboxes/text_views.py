@@ -18,9 +18,12 @@ from kitstudio.ui.widgets.basic import button, holder, line, row, set_ground, te
 from kitstudio.ui.widgets.text import tr
 
 _MAX_DETAIL = 200_000
+_REASON = 400
+"""Characters of why an optional request was left out."""
 _WORDS = {
     "effective": "Effective descriptor",
     "qemu": "QEMU command line",
+    "selection": "Optional parts as chosen, and permissions",
     "lock": "Lock",
     "folder": "Folder",
     "console": "Console log",
@@ -78,8 +81,8 @@ class DetailsView(QScrollArea):
         layout.setSpacing(theme.px(8))
         if status.skipped:
             layout.addWidget(text_label(tr("Optional requests left out of this sandbox"), Type.NAME))
-            words = ", ".join(claim(item, 80) for item in status.skipped)
-            layout.addWidget(text_label(words, ink="secondary", wrap=True))
+            for item in status.skipped:
+                layout.addWidget(text_label(claim(item, _REASON), ink="secondary", wrap=True))
         for key, value in details.items():
             name = tr(_WORDS[key]) if key in _WORDS else key
             layout.addSpacing(theme.px(6))
