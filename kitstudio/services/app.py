@@ -260,9 +260,12 @@ class Studio:
         await self.credentials.renew(service, text)
 
     def _settled(self, options: LaunchOptions) -> LaunchOptions:
-        """What the settings say of every new sandbox."""
+        """What the settings say of every new sandbox, and of this one where the person left it open."""
         return replace(
             options,
+            memory=options.memory or self.settings.number("sandbox.memory"),
+            cpus=options.cpus or self.settings.number("sandbox.cpus"),
+            accel=options.accel or self.settings.text("sandbox.accel"),
             git_name=self.settings.text("git.name"),
             git_email=self.settings.text("git.email"),
             idle=self.settings.number("sandbox.idle_minutes") * 60.0,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QUndoStack
@@ -63,14 +62,7 @@ class Launching(QObject):
             words = tr("Nothing was granted. What you left undecided waits under Approvals.")
             self.told.emit("info", tr("Not launched."), words)
             return
-        settings = self._studio.settings
-        stated = replace(
-            options,
-            memory=options.memory or settings.number("sandbox.memory"),
-            cpus=options.cpus or settings.number("sandbox.cpus"),
-            accel=options.accel or settings.text("sandbox.accel"),
-        )
-        self._studio.sandboxes.launch(approved, stated)
+        self._studio.sandboxes.launch(approved, options)
         self._navigator.show_sandbox.emit(options.name)
 
     async def propose(self, steps: QUndoStack) -> None:
