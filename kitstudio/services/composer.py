@@ -7,6 +7,7 @@ Every change yields a new immutable ``Composition`` and publishes it. Undo is go
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +43,9 @@ from kitstudio.services.topic import Topic
 
 __all__ = ["Composer", "Composition", "Ground", "SetState"]
 
+_QUICK = 0.004
+"""Seconds of judging that nobody notices."""
+
 
 class Composer:
     """State of the composer. Mutators return the new composition and publish it; fetches continue behind it.
@@ -58,6 +62,8 @@ class Composer:
         self._pending: dict[str, Member] = {}
         self._prune: set[str] = set()
         self._comparison = Comparison(ground.clashes, lambda: self._take(self._value))
+        self._due: asyncio.TimerHandle | None = None
+        self._cost = 0.0
         self._saved = EMPTY_SET
         self._value = Composition(SetState(EMPTY_SET))
         self._value = self._judged(self._value)
@@ -286,8 +292,11 @@ class Composer:
 
     async def settled(self) -> Composition:
         """Wait until no member is loading."""
-        while self._tasks:
-            await asyncio.wait(tuple(self._tasks.values()))
+        while self._tasks or self._due is not None:
+            if self._tasks:
+                await asyncio.wait(tuple(self._tasks.values()))
+            else:
+                self._take(self._value)
         return self._value
 
     async def close(self) -> None:
@@ -312,7 +321,10 @@ class Composer:
         return self.apply(replace(state, text=change(state.text), secrets=kept))
 
     def _take(self, composition: Composition) -> Composition:
+        self._undo_due()
+        begun = time.perf_counter()
         self._value = self._judged(composition)
+        self._cost = time.perf_counter() - begun
         self.changed.publish(self._value)
         return self._value
 
@@ -351,7 +363,19 @@ class Composer:
             self._prune.discard(reference)
             self._drop_undeclared(reference, member.descriptor)
         else:
-            self._take(self._value)
+            self._arrived()
+
+    def _arrived(self) -> None:
+        """Judge with what came: together with what comes meanwhile, so that a long set is not judged once for each of
+        its Kits. The pause is as long as judging takes, and nothing where that is quick."""
+        if self._due is None:
+            pause = 2 * self._cost if self._cost > _QUICK else 0.0
+            self._due = asyncio.get_running_loop().call_later(pause, lambda: self._take(self._value))
+
+    def _undo_due(self) -> None:
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
 
     async def _adopt(self, text: str) -> None:
         try:
@@ -394,6 +418,7 @@ class Composer:
         task.add_done_callback(ended)
 
     def _forget(self) -> None:
+        self._undo_due()
         for task in tuple(self._tasks.values()):
             task.cancel()
         self._tasks.clear()

@@ -297,3 +297,15 @@ async def test_a_local_kit_of_another_machine_is_explained(composer: Composer, t
     await composer.open(path)
     value = await composer.settled()
     assert "not on this machine" in value.plan.problems[0].message
+
+
+async def test_a_long_set_is_not_judged_once_for_each_of_its_kits(composer: Composer, tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    listed = "".join(f"  - ref: demo.invalid/none{number}:1.0.0\n" for number in range(150))
+    path.write_text(f'schemaVersion: "3"\nkind: set\nkits:\n{listed}')
+    judged: list[Composition] = []
+    composer.changed.subscribe(judged.append)
+    await composer.open(path)
+    value = await composer.settled()
+    assert not value.plan.loading and len(value.plan.problems) >= 150
+    assert judged[-1] == value and len(judged) < 50
