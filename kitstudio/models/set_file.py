@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kitstudio.models.canonical import to_value
 from kitstudio.models.decode import decode
-from kitstudio.models.descriptor import Arg, Descriptor, JsonValue, Kind, ListedKit
+from kitstudio.models.descriptor import Arg, Capability, Descriptor, JsonValue, Kind, ListedKit
 from kitstudio.models.document import Document, Node, NodeKind
 from kitstudio.models.errors import DescriptorError
 from kitstudio.models.quote import quote
@@ -159,6 +159,20 @@ def declare_arg(text: str, name: str, arg: Arg) -> str:
         return [put(_source(text), root, "args", {name: value}, after=_before(root, "args"))]
 
     return _edited(text, edit, lambda old: replace(old, args={**old.args, name: arg}))
+
+
+def add_capability(text: str, type_: str, config: Mapping[str, JsonValue]) -> str:
+    """Ask for one thing more in the set's own name (§7), behind what it asks for already."""
+    asked = Capability(type_, dict(config), config_stated=True)
+
+    def edit(root: Node) -> list[Edit]:
+        value: JsonValue = {"type": type_, "config": dict(config)}
+        stated = root.get("capabilities")
+        if stated is not None and stated.children:
+            return [append(_source(text), stated, value)]
+        return [put(_source(text), root, "capabilities", [value], after=_before(root, "capabilities"))]
+
+    return _edited(text, edit, lambda old: replace(old, capabilities=(*(old.capabilities or ()), asked)))
 
 
 def set_field(text: str, key: str, value: str) -> str:

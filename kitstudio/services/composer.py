@@ -15,7 +15,7 @@ from pathlib import Path
 from kitstudio.models import set_file
 from kitstudio.models.args import looks_secret
 from kitstudio.models.decode import decode
-from kitstudio.models.descriptor import Descriptor, ListedKit
+from kitstudio.models.descriptor import Descriptor, JsonValue, ListedKit
 from kitstudio.models.errors import DescriptorError, KitStudioError
 from kitstudio.models.plan import Member, Plan, Problem, ProblemKind, Remedy, RemedyKind
 from kitstudio.services import set_edits
@@ -281,6 +281,10 @@ class Composer:
                 return self.set_arg(remedy.kit, remedy.arg, remedy.other or None)
             case RemedyKind.RETRY | RemedyKind.SIGN_IN:
                 return self.retry(remedy.kit)
+
+    def ask(self, type_: str, config: Mapping[str, JsonValue]) -> Composition:
+        """Ask for one capability more in the set's own name; nothing is granted by that."""
+        return self._edit(lambda text: set_file.add_capability(text, type_, config))
 
     def retry(self, reference: str) -> Composition:
         """Fetch a member again."""

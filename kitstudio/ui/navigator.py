@@ -24,7 +24,7 @@ class Navigator(QObject):
 
     ``add_to_set(reference)`` · ``open_kit(reference)`` · ``open_set(path)`` · ``show_request(Request)`` ·
     ``show_finding(Request, key)`` · ``show_sandbox(name)`` ·
-    ``edit_kit(path)``, empty asks for a file · ``go(page)``.
+    ``edit_kit(path)``, empty asks for a file · ``change_set(SandboxSet)`` of a sandbox · ``go(page)``.
     """
 
     add_to_set = Signal(str)
@@ -34,6 +34,7 @@ class Navigator(QObject):
     show_finding = Signal(object, str)
     show_sandbox = Signal(str)
     edit_kit = Signal(str)
+    change_set = Signal(object)
     go = Signal(str)
 
     def request(self, request: Request) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QUndoStack
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.plan import Plan, Remedy
 from kitstudio.services.composer import Composer
+from kitstudio.services.set_changes import Proposal
 from kitstudio.ui.composer.undo import SetHistory
 from kitstudio.ui.widgets.text import counted, tr, visible
 
@@ -36,6 +37,11 @@ class Edits(QObject):
             return False
         what = short(wanted[0]) if len(wanted) == 1 else counted(len(wanted), "Kit", "Kits")
         return self._step(tr("Add {kit}").format(kit=what), lambda: [self._composer.add(text) for text in wanted])
+
+    def ask(self, proposal: Proposal) -> bool:
+        """Ask for one network entry more in the set's own name."""
+        words = tr("Propose {entry}").format(entry=visible(proposal.text))
+        return self._step(words, lambda: self._composer.ask(proposal.type, proposal.config))
 
     def remove(self, *references: str) -> bool:
         """Take Kits out."""

@@ -31,6 +31,8 @@ class SetFiles(QObject):
     told = Signal(str, str, str)
     changed_outside = Signal(str, str, bool)
     recovered = Signal(object)
+    another = Signal()
+    """Another document takes this one's place."""
 
     def __init__(self, studio: Studio, theme: Theme, edits: Edits, tasks: Tasks, owner: QWidget) -> None:
         super().__init__(owner)
@@ -95,6 +97,17 @@ class SetFiles(QObject):
         question, button = tr("Open another set?"), tr("Open without saving")
         self._unless_lost(question, button, lambda: self._tasks.start(self.open_now(path), "file"))
 
+    def take(self, state: SetState, name: str, then: Callable[[], object]) -> None:
+        """A set that lies in no file, in this one's place; changes that are not saved are asked about first."""
+
+        def act() -> None:
+            self.another.emit()
+            self._composer.restore(state, "", name, None)
+            self._edits.forget()
+            then()
+
+        self._unless_lost(tr("Open the set of {name}?").format(name=name), tr("Open without saving"), act)
+
     def ask_open(self) -> None:
         """Ask which file."""
         chosen, _ = QFileDialog.getOpenFileName(self._owner, tr("Open a set"), "", tr("Sets") + f" ({_FILTER})")
@@ -157,6 +170,7 @@ class SetFiles(QObject):
 
     async def open_now(self, path: Path) -> None:
         """Read and show a set file."""
+        self.another.emit()
         decided = await self.documents.decided(path)
         value = await self._composer.open(path, decided)
         self._edits.forget()
@@ -210,6 +224,7 @@ class SetFiles(QObject):
         self.changed_outside.emit(text, name, value.dirty)
 
     def _new(self) -> None:
+        self.another.emit()
         self._composer.new()
         self._edits.forget()
         self._tasks.start(self.documents.drop_draft(), "draft")

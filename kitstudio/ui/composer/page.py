@@ -19,6 +19,7 @@ from kitstudio.runtime.backend import LaunchOptions
 from kitstudio.services.app import Studio
 from kitstudio.services.composition import Composition
 from kitstudio.services.handing_on import ExportForm
+from kitstudio.ui.composer.changing import Changing
 from kitstudio.ui.composer.columns import InputsColumn, PermissionsColumn, StackColumn
 from kitstudio.ui.composer.drop import DropTarget
 from kitstudio.ui.composer.edits import Edits
@@ -55,6 +56,7 @@ class ComposerPage(Page):
         self.steps = self.undo_stack = self.edits.stack
         self.files = SetFiles(studio, theme, self.edits, self._tasks, self)
         self.launching = Launching(studio, theme, navigator, self._tasks, self)
+        self.changing = Changing(studio, theme, navigator, self.files, self.edits, self._tasks, self)
         self.exporting = Exporting(studio, theme, self._tasks, self)
         self.publishing = PublishFlow(studio, theme, self._tasks, self)
         self.bar = Toolbar(theme)
@@ -222,11 +224,12 @@ class ComposerPage(Page):
         composer = self.studio.composer
         self.destroyed.connect(composer.changed.subscribe(self._changed))
         self.navigator.add_to_set.connect(self.add)
+        self.navigator.change_set.connect(self.changing.begin)
         self.navigator.open_set.connect(lambda path: self.open_set(Path(path)))
         self.bar.typed.connect(self.add)
         self.bar.view_chosen.connect(self.show_view)
         self.bar.save.clicked.connect(lambda: self.save())
-        self.bar.launch.clicked.connect(self.launching.ask)
+        self.bar.launch.clicked.connect(self._ask_launch)
         self.bar.publish.clicked.connect(self.publishing.ask)
         self._file_menu = QMenu(self.bar.open)
         self._file_menu.setObjectName("fileMenu")
@@ -238,7 +241,7 @@ class ComposerPage(Page):
         self.edits.starts.connect(self.notices.quiet)
         self.edits.failed.connect(self.notices.tell_failure)
         self.edits.replaced.connect(lambda: self._tasks.start(self.launching.propose(self.steps), "propose"))
-        for source in (self.files, self.launching, self.exporting):
+        for source in (self.files, self.launching, self.changing, self.exporting):
             source.told.connect(self.notices.tell)
         view = self.stack.view
         view.menu_wanted.connect(self._popup_kit_menu)
@@ -272,6 +275,12 @@ class ComposerPage(Page):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(act)
+
+    def _ask_launch(self) -> None:
+        if self.changing.sandbox:
+            self.changing.ask()
+        else:
+            self.launching.ask()
 
     def _changed(self, composition: Composition) -> None:
         self.edits.history.follow(composition)

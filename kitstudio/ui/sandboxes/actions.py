@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import HostMountFolder
 from kitstudio.services.app import Studio
+from kitstudio.services.set_changes import Proposal, set_of
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.sandboxes.confirm import ConfirmDialog
 from kitstudio.ui.sandboxes.detail import SandboxDetail
@@ -44,6 +45,7 @@ class SandboxActions(QObject):
         detail.storage.open_wanted.connect(self._show_folder)
         detail.storage.delete_wanted.connect(self._ask_delete)
         detail.credentials.bind_wanted.connect(self._open_bind)
+        detail.propose_wanted.connect(self._propose)
 
     def act(self, name: str, action: str) -> None:
         """Do what a button or menu of ``name`` says."""
@@ -69,6 +71,8 @@ class SandboxActions(QObject):
             case "workspace":
                 status = next((each for each in sandboxes.list() if each.name == name), None)
                 _open_folder(status.workspace if status else "", tr("The workspace folder is not there."))
+            case "set":
+                self.tasks.start(self._change_set(name), "set")
             case "recreate":
                 self._confirm(
                     tr("Recreate {name}?").format(name=name),
@@ -91,6 +95,15 @@ class SandboxActions(QObject):
                 )
             case _:
                 raise KitStudioError(f"Unknown action {action}.")
+
+    def _propose(self, proposal: Proposal) -> None:
+        if self._detail.status is not None:
+            self.tasks.start(self._change_set(self._detail.status.name, proposal), "set")
+
+    async def _change_set(self, name: str, proposal: Proposal | None = None) -> None:
+        status = await self._studio.sandboxes.status(name)
+        found = await set_of(self._studio.approvals, name, status.lock_sha256, proposal)
+        self._navigator.change_set.emit(found)
 
     def _recreate(self, name: str) -> None:
         self._studio.sandboxes.recreate(name)

@@ -43,11 +43,12 @@ TAB_NAMES = ("Terminal", "Network", "Files", "Lifecycle", "Ports", "Storage", "C
 
 
 class SandboxDetail(QWidget):
-    """``asked(action)``: start, stop, recreate, remove, repair, workspace, terminal. The page does them."""
+    """``asked(action)``: start, stop, recreate, remove, repair, workspace, terminal, set. The page does them."""
 
     asked = Signal(str)
     tab_changed = Signal(int)
     kit_wanted = Signal(str)
+    propose_wanted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -112,6 +113,7 @@ class SandboxDetail(QWidget):
         self.below.split_wanted.connect(lambda: self.show_split(False))
         for view in (self.network, self.below):
             view.kit_wanted.connect(self.kit_wanted)
+            view.propose_wanted.connect(self.propose_wanted)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -210,6 +212,7 @@ class SandboxDetail(QWidget):
             ("workspace", tr("Open workspace"), "folder", self.workspace.isEnabled()),
             ("split", tr("Network below the terminal"), "network", True),
             ("", "", "", False),
+            ("set", tr("Change its set…"), "composer", state is not State.STARTING),
             ("recreate", tr("Recreate…"), "refresh", state is not State.STARTING),
             ("remove", tr("Remove…"), "trash", True),
         ):

@@ -58,6 +58,9 @@ class FilesView(QWidget):
         self.banner = Banner(theme, Tone.CRITICAL)
         self.banner.setObjectName("filesBanner")
         self.banner.acted.connect(self._banner_acted)
+        self.hint = Banner(theme, Tone.INFO)
+        self.hint.setObjectName("filesHint")
+        self.hint.acted.connect(self._hint_acted)
         self._target = ""
         self.table = dressed_table(theme, self.model, (0, 96, 104, 96, 150), tr("Files in the sandbox"), "filesTable")
         self.table.activated.connect(self._open)
@@ -112,7 +115,7 @@ class FilesView(QWidget):
         filled = QVBoxLayout()
         filled.setContentsMargins(0, 0, 0, 0)
         filled.setSpacing(0)
-        for widget in (holder(bar, "raised"), line(), self.banner):
+        for widget in (holder(bar, "raised"), line(), self.banner, self.hint):
             filled.addWidget(widget)
         filled.addWidget(self._body, 1)
         filled.addWidget(self._note)
@@ -147,6 +150,7 @@ class FilesView(QWidget):
         self.folder = listing.path
         self._stack.setCurrentIndex(1)
         self.banner.hide()
+        self.hint.hide()
         self.model.show_listing(listing)
         self.path.setText(visible(listing.path))
         self._body.setCurrentWidget(self._split if listing.entries else self._empty)
@@ -177,14 +181,15 @@ class FilesView(QWidget):
         self._look_note.setText(note)
         self.look.show()
 
-    def show_error(self, lead: str, words: str, target: str = "") -> None:
-        """Say what did not work; ``target``: where the person may go instead."""
+    def show_error(self, lead: str, words: str) -> None:
+        """Say what did not work."""
         self._stack.setCurrentIndex(1)
         if not self.folder:
             self._body.setCurrentWidget(self._empty)
-        self._target = target
-        go = ("go", tr("Go there"), "arrow-right") if target else ("again", tr("Try again"), "refresh")
-        self.banner.tell("critical", lead, words, go, ("dismiss", tr("Close"), "close"))
+        self.hint.hide()
+        self.banner.tell(
+            "critical", lead, words, ("again", tr("Try again"), "refresh"), ("dismiss", tr("Close"), "close")
+        )
 
     def show_copy(self, words: str, fraction: float | None) -> None:
         """A copy under way; empty words: none."""
@@ -201,6 +206,7 @@ class FilesView(QWidget):
         self.model.show_listing(Listing("/"))
         self.path.clear()
         self.banner.hide()
+        self.hint.hide()
         self._close_look()
 
     def chosen(self) -> Entry | None:
@@ -217,14 +223,21 @@ class FilesView(QWidget):
             case EntryKind.FILE:
                 self.look_wanted.emit(path)
             case EntryKind.LINK:
-                target = entry.target if entry.target.startswith("/") else below(self.folder, entry.target)
-                self.show_error(
+                self._target = entry.target if entry.target.startswith("/") else below(self.folder, entry.target)
+                self.hint.tell(
+                    "info",
                     tr("A link is not followed by itself."),
-                    tr("It leads to {path}.").format(path=visible(target)),
-                    target,
+                    tr("It leads to {path}.").format(path=visible(self._target)),
+                    ("go", tr("Go there"), "arrow-right"),
+                    ("dismiss", tr("Close"), "close"),
                 )
             case _:
-                self.show_error(tr("There is nothing to read in it."), tr("It is a pipe, a socket or a device."))
+                self.hint.tell(
+                    "info",
+                    tr("There is nothing to read in it."),
+                    tr("It is a pipe, a socket or a device."),
+                    ("dismiss", tr("Close"), "close"),
+                )
 
     def _fetch(self) -> None:
         entry = self.chosen()
@@ -244,10 +257,13 @@ class FilesView(QWidget):
 
     def _banner_acted(self, key: str) -> None:
         self.banner.hide()
+        if key == "again":
+            self.go_wanted.emit(self.folder, False)
+
+    def _hint_acted(self, key: str) -> None:
+        self.hint.hide()
         if key == "go":
             self.go_wanted.emit(self._target, True)
-        elif key == "again":
-            self.go_wanted.emit(self.folder, False)
 
     def _close_look(self) -> None:
         self.look.hide()

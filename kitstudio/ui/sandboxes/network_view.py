@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from kitstudio.models.words import claim
 from kitstudio.runtime.backend import Decision
+from kitstudio.services.set_changes import propose
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.sandboxes.models import DecisionModel, Index, Verdict, is_refused, short_kit, target
 from kitstudio.ui.tables import dressed_table
@@ -19,10 +20,12 @@ from kitstudio.ui.widgets.text import tr, visible
 
 
 class NetworkView(QWidget):
-    """Filter, table that follows its tail, and the chosen decision below. ``kit_wanted(reference)`` from a link."""
+    """Filter, table that follows its tail, and the chosen decision below. ``kit_wanted(reference)`` from a link;
+    ``propose_wanted(Proposal)`` from a refusal."""
 
     kit_wanted = Signal(str)
     split_wanted = Signal()
+    propose_wanted = Signal(object)
 
     def __init__(self, theme: Theme, *, split: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -145,5 +148,20 @@ class NetworkView(QWidget):
         body = row(icon, spacing=self.theme.px(12))
         body.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
         body.addLayout(words, 1)
+        if refused:
+            self._offer(decision, words, body)
         self._why_layout.addWidget(holder(body))
         self._why.show()
+
+    def _offer(self, decision: Decision, words: QVBoxLayout, body: QHBoxLayout) -> None:
+        """The entry that would have allowed it, or why there is none."""
+        proposal, why = propose(decision)
+        if proposal is None:
+            words.addWidget(text_label(tr(why), ink="secondary", wrap=True))
+            return
+        lead = tr("Proposing opens the set with this entry, undoable and still to be approved:")
+        words.addWidget(text_label(lead, ink="secondary", wrap=True))
+        words.addWidget(ExactEntry(self.theme, proposal.text))
+        go = button(self.theme, tr("Propose this entry"), "composer", "primary", small=True, name="networkPropose")
+        go.clicked.connect(lambda: self.propose_wanted.emit(proposal))
+        body.addWidget(go, 0, Qt.AlignmentFlag.AlignTop)

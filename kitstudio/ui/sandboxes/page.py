@@ -50,6 +50,7 @@ class SandboxesPage(Page):
         self._chosen = ""
         self._launching = ""
         self._failures: dict[str, KitStudioError] = {}
+        self.deeds: SandboxActions
         self.model = SandboxModel(self)
         self.list = SandboxList(theme, self.model)
         self.list.selectionModel().currentChanged.connect(lambda current, _old: self._choose_row(current.row()))

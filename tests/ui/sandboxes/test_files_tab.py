@@ -107,8 +107,8 @@ def test_folders_open_and_links_say_where_they_lead(qtbot: QtBot, loop: asyncio.
     assert view.chosen() is not None and view.chosen().name == "src"  # type: ignore[union-attr]
     before = len(files.asked)
     stage.run(lambda: view.table.activated.emit(view.model.index(3, 0)))
-    assert view.banner.isVisible() and "/etc" in view.banner.accessibleName() and len(files.asked) == before
-    stage.run(view.banner.findChild(QPushButton, "banner-action").click)
+    assert view.hint.isVisible() and "/etc" in view.hint.accessibleName() and len(files.asked) == before
+    stage.run(view.hint.findChild(QPushButton, "banner-action").click)
     stage.until(lambda: files.asked[-1] == ("list", "/etc", True))
 
 

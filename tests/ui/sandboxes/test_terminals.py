@@ -160,7 +160,7 @@ def test_looking_elsewhere_and_coming_back_keeps_the_session(
 @pytest.mark.parametrize("state", [State.STOPPED, State.BROKEN])
 def test_a_sandbox_that_goes_says_so_in_its_terminals(
     qtbot: QtBot,
-    loop: asyncio.AbstractEventLoop,
+    loop: asyncio.AbstractEventLoop,  # noqa: F811
     state: State,
 ) -> None:
     stage, terminals = begun(qtbot, loop)
