@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from kitstudio.models.words import claim
 from kitstudio.services.credential_uses import CREDENTIAL, Use
-from kitstudio.ui.flow import ScrollContent
 from kitstudio.ui.fonts import Type
+from kitstudio.ui.sandboxes.rows_pane import RowsPane
 from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets.basic import ExactEntry, Icon, button, holder, line, row, set_ground, text_label
+from kitstudio.ui.widgets.basic import ExactEntry, Icon, button, holder, line, row, text_label
 from kitstudio.ui.widgets.composite import StateView
 from kitstudio.ui.widgets.text import tr, visible
 
@@ -24,34 +24,18 @@ _HOW = {
 _MOST_HOSTS = 4
 
 
-class CredentialsView(QWidget):
+class CredentialsView(RowsPane):
     """``bind_wanted(service)``: the person wants to bind a secret, or another one."""
 
     bind_wanted = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.theme = theme
-        self._shown: object = None
-        self._empty = StateView(
+        empty = StateView(
             theme, "credentials", tr("Nothing to sign in to"), tr("No Kit of this set asks for a credential.")
         )
-        content = ScrollContent()
-        self._layout = QVBoxLayout(content)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(0)
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(content)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(area)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
-        set_ground(self, "raised")
+        super().__init__(empty, parent)
+        self.theme = theme
+        self._shown: object = None
 
     def show_credentials(self, uses: Sequence[Use], bound: Collection[str], skipped: Sequence[str]) -> None:
         """Show these. ``bound``: services with a secret; ``skipped``: what the sandbox was created without."""
@@ -59,17 +43,13 @@ class CredentialsView(QWidget):
         if found == self._shown:
             return
         self._shown = found
-        while (item := self._layout.takeAt(0)) is not None:
-            if (old := item.widget()) is not None:
-                old.hide()
-                old.deleteLater()
+        self.begin()
         for at, use in enumerate(uses):
             if at:
-                self._layout.addWidget(line())
+                self.add(line())
             left_out = any(text.startswith(f"{CREDENTIAL} {use.service}:") for text in skipped)
-            self._layout.addWidget(self._line(use, use.service in bound, left_out))
-        self._layout.addStretch(1)
-        self._stack.setCurrentIndex(1 if uses else 0)
+            self.add(self._line(use, use.service in bound, left_out))
+        self.end(empty=not uses)
 
     def _line(self, use: Use, bound: bool, left_out: bool) -> QWidget:
         theme = self.theme

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QScrollArea, QSpinBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSpinBox, QVBoxLayout, QWidget
 
 from kitstudio.models.words import claim
 from kitstudio.runtime.backend import PublishedPort
-from kitstudio.ui.flow import ScrollContent
 from kitstudio.ui.fonts import Type
+from kitstudio.ui.sandboxes.rows_pane import RowsPane
 from kitstudio.ui.theme import Theme
 from kitstudio.ui.widgets.basic import (
     Elided,
@@ -22,45 +22,28 @@ from kitstudio.ui.widgets.basic import (
     icon_button,
     line,
     row,
-    set_ground,
     text_label,
 )
 from kitstudio.ui.widgets.composite import StateView
 from kitstudio.ui.widgets.text import tr
 
 
-class PortsView(QWidget):
+class PortsView(RowsPane):
     """``chosen(container, host_port)``: publish it there, 0 for any free port."""
 
     chosen = Signal(str, int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.theme = theme
-        self.rows: list[PortRow] = []
-        self._shown: tuple[PublishedPort, ...] | None = None
-        self._empty = StateView(
+        empty = StateView(
             theme,
             "port",
             tr("No published port"),
             tr("No Kit of this set asks for a port of the sandbox to be opened to programs on this computer."),
         )
-        content = ScrollContent()
-        self._layout = QVBoxLayout(content)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(0)
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(content)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(area)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
-        set_ground(self, "raised")
+        super().__init__(empty, parent)
+        self.theme = theme
+        self.rows: list[PortRow] = []
+        self._shown: tuple[PublishedPort, ...] | None = None
 
     def show_ports(self, ports: Sequence[PublishedPort]) -> None:
         """Show these; nothing is rebuilt, and nothing typed is lost, where nothing changed."""
@@ -68,22 +51,18 @@ class PortsView(QWidget):
         if found == self._shown:
             return
         self._shown = found
-        while (item := self._layout.takeAt(0)) is not None:
-            if (old := item.widget()) is not None:
-                old.hide()
-                old.deleteLater()
+        self.begin()
         self.rows = []
         for port in found:
             made = PortRow(self.theme, port)
             made.chosen.connect(self.chosen)
             self.rows.append(made)
-            self._layout.addWidget(made)
-            self._layout.addWidget(line())
+            self.add(made)
+            self.add(line())
         note = tr("Only programs on this computer reach a published port, whoever runs them.")
         small = text_label(note, Type.SMALL, "secondary", wrap=True)
-        self._layout.addWidget(holder(row(small, margins=(16, 10, 16, 10))))
-        self._layout.addStretch(1)
-        self._stack.setCurrentIndex(1 if found else 0)
+        self.add(holder(row(small, margins=(16, 10, 16, 10))))
+        self.end(empty=not found)
 
 
 class PortRow(QWidget):

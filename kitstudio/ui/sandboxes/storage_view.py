@@ -5,30 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from kitstudio.models.words import claim
 from kitstudio.runtime.backend import HostMountFolder, OwnStorage
-from kitstudio.ui.flow import ScrollContent
 from kitstudio.ui.fonts import Type
+from kitstudio.ui.sandboxes.rows_pane import RowsPane
 from kitstudio.ui.theme import Theme
-from kitstudio.ui.widgets.basic import ExactEntry, Icon, button, holder, line, row, set_ground, text_label
+from kitstudio.ui.widgets.basic import ExactEntry, Icon, button, holder, line, row, text_label
 from kitstudio.ui.widgets.composite import SectionHeader, StateView
 from kitstudio.ui.widgets.text import counted, size_text, tr, visible
 
 
-class StorageView(QWidget):
+class StorageView(RowsPane):
     """``open_wanted(folder)`` and ``delete_wanted(HostMountFolder)`` of a shared folder."""
 
     open_wanted = Signal(str)
     delete_wanted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.theme = theme
-        self._shown: tuple[object, ...] | None = None
-        self.mounts: list[MountRow] = []
-        self._empty = StateView(
+        empty = StateView(
             theme,
             "storage",
             tr("No storage of its own"),
@@ -36,22 +32,10 @@ class StorageView(QWidget):
                 "No Kit of this set asks for storage. What the sandbox writes lies in its layer, until it is recreated."
             ),
         )
-        content = ScrollContent()
-        self._layout = QVBoxLayout(content)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(0)
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(content)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self._empty)
-        self._stack.addWidget(area)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
-        set_ground(self, "raised")
+        super().__init__(empty, parent)
+        self.theme = theme
+        self._shown: tuple[object, ...] | None = None
+        self.mounts: list[MountRow] = []
 
     def show_storage(self, own: Sequence[OwnStorage], shared: Sequence[HostMountFolder]) -> None:
         """Show these, one line each."""
@@ -59,29 +43,25 @@ class StorageView(QWidget):
         if found == self._shown:
             return
         self._shown = found
-        while (item := self._layout.takeAt(0)) is not None:
-            if (old := item.widget()) is not None:
-                old.hide()
-                old.deleteLater()
+        self.begin()
         self.mounts = []
         if own:
-            self._layout.addWidget(SectionHeader(tr("Its own"), tr("deleted with the sandbox")))
+            self.add(SectionHeader(tr("Its own"), tr("deleted with the sandbox")))
             for volume in own:
-                self._add(volume_row(self.theme, volume))
+                self._add_ruled(volume_row(self.theme, volume))
         if shared:
-            self._layout.addWidget(SectionHeader(tr("Shared"), tr("by every sandbox with the Kit, kept until deleted")))
+            self.add(SectionHeader(tr("Shared"), tr("by every sandbox with the Kit, kept until deleted")))
             for mount in shared:
                 made = MountRow(self.theme, mount)
                 made.open_wanted.connect(self.open_wanted)
                 made.delete_wanted.connect(self.delete_wanted)
                 self.mounts.append(made)
-                self._add(made)
-        self._layout.addStretch(1)
-        self._stack.setCurrentIndex(1 if own or shared else 0)
+                self._add_ruled(made)
+        self.end(empty=not (own or shared))
 
-    def _add(self, widget: QWidget) -> None:
-        self._layout.addWidget(line())
-        self._layout.addWidget(widget)
+    def _add_ruled(self, widget: QWidget) -> None:
+        self.add(line())
+        self.add(widget)
 
 
 def volume_row(theme: Theme, volume: OwnStorage) -> QWidget:
