@@ -38,7 +38,7 @@ async def check(run: Run) -> int:
             total += 1
             try:
                 result = run_case(json.loads(line))
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise KitStudioError(
                     f"This line is not a case: {error}.",
                     where=f"{file}:{number}",

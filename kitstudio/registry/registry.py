@@ -377,5 +377,5 @@ def _target(reference: Reference) -> str:
 def _tags_in(seen: Seen) -> tuple[str, ...]:
     try:
         return tuple(tag for tag in json.loads(seen.value) if isinstance(tag, str))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return ()

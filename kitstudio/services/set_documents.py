@@ -170,7 +170,7 @@ class SetDocuments:
             found = json.loads(_bounded(self._recent_file))
         except FileNotFoundError:
             return []
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return []  # a damaged list is a list that is not there: nothing but convenience is lost
         entries = found if isinstance(found, list) else []
         return [
@@ -255,7 +255,8 @@ def _draft(path: Path) -> Draft | None:
         text, saved, name = value["text"], value["saved"], value["name"]
         where = str(value["path"])
         when = float(value["when"])
-    except (OSError, ValueError, KeyError, TypeError):
+        f"{text}{saved}{name}{where}".encode()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     if not all(isinstance(each, str) for each in (text, saved, name)):
         return None

@@ -343,7 +343,7 @@ class MainWindow(QMainWindow):
         text = str(self.studio.settings.get(f"{STATE}page_{name}"))
         try:
             values = json.loads(text) if text else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return {str(k): str(v) for k, v in values.items()} if isinstance(values, dict) else {}
 

@@ -93,10 +93,17 @@ async def test_drafts_hold_everything_but_secrets_and_belong_to_one_process(stud
     assert not draft.exists()
 
 
-async def test_a_damaged_draft_is_put_aside_and_never_in_the_way(studio: Studio) -> None:
+@pytest.mark.parametrize(
+    "content",
+    ["{", "[" * 100_000, '{"text": "\\ud800", "saved": "", "name": "a", "path": "", "when": 0}', "9" * 6000, "null"],
+    ids=["cut", "deep", "no character", "number", "null"],
+)
+async def test_a_damaged_draft_is_put_aside_and_never_in_the_way(studio: Studio, content: str) -> None:
     folder = studio.home.data / "drafts"
     folder.mkdir()
-    (folder / "a.json").write_text("{")
+    (folder / "a.json").write_text(content)
+    (studio.home.data / "recent-sets.json").write_text(content)
+    assert await SetDocuments(studio.home).recent() == ()
     assert await SetDocuments(studio.home).recover() is None
     assert (folder / "a.damaged").exists()
 

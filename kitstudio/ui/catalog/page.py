@@ -422,6 +422,6 @@ def _facets(text: str) -> frozenset[str]:
     """Facets as they were kept; none where that is damaged."""
     try:
         kept = json.loads(text) if text else []
-    except ValueError:
+    except (ValueError, RecursionError):
         return frozenset()
     return frozenset(str(key) for key in kept) if isinstance(kept, list) else frozenset()

@@ -34,7 +34,7 @@ def known_destinations(settings: Settings) -> tuple[str, ...]:
     text = str(settings.get(_KEY))
     try:
         found = json.loads(text) if text else []
-    except ValueError:
+    except (ValueError, RecursionError):
         return ()
     return tuple(str(each) for each in found[:REMEMBERED]) if isinstance(found, list) else ()
 
