@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -77,16 +76,3 @@ class AgentSocket:
         self._open.clear()
         for task in tuple(self._serving):
             task.cancel()
-
-
-def is_agent(path: str) -> bool:
-    """Whether somebody listens at a Unix socket. Blocking, for at most a second."""
-    if not path:
-        return False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as trial:
-        trial.settimeout(1)
-        try:
-            trial.connect(path)
-        except (OSError, ValueError):
-            return False
-    return True

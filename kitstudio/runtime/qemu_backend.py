@@ -16,7 +16,6 @@ from kitstudio.models import surface as surfaces
 from kitstudio.models.lock import ApprovedLock, encode
 from kitstudio.models.selection_json import records_json
 from kitstudio.runtime import control, ports, sessions, state
-from kitstudio.runtime.agent_socket import is_agent
 from kitstudio.runtime.attendance import START_AGAIN, Tell, halt, launch, restore_upper, settle, status_of, stopped
 from kitstudio.runtime.backend import (
     Decision,
@@ -42,6 +41,7 @@ from kitstudio.runtime.capabilities.volume import plan_volumes
 from kitstudio.runtime.codec import to_json
 from kitstudio.runtime.files import SandboxFiles
 from kitstudio.runtime.guest.image import find_guest_image
+from kitstudio.runtime.host_agent import is_agent
 from kitstudio.runtime.host_mounts import list_mounts, remove_mount, why_not_shared
 from kitstudio.runtime.launch import LaunchPlan, Origin
 from kitstudio.runtime.layers import LayerCache

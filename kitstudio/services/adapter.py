@@ -22,8 +22,8 @@ from kitstudio.models.errors import KitStudioError
 from kitstudio.models.lock import ApprovedLock
 from kitstudio.models.plan import Plan, ProblemKind
 from kitstudio.models.words import repository
-from kitstudio.runtime.agent_socket import is_agent
 from kitstudio.runtime.backend import ExecResult, HostMountFolder, LaunchOptions, SandboxStatus, State
+from kitstudio.runtime.host_agent import is_agent
 from kitstudio.services.adapter_git import read_identity, write_identity
 from kitstudio.services.adapter_kits import adopt, set_file
 from kitstudio.services.adapter_records import OFF, AdapterRecords, Created
