@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QPainter
@@ -17,6 +18,23 @@ from PySide6.QtWidgets import (
 )
 
 from kitstudio.ui.theme import Theme, Token
+from kitstudio.ui.widgets.text import tr
+
+
+class TableModel(QAbstractTableModel):
+    """A table whose columns have fixed headings, in ``COLUMNS``, above their left edge."""
+
+    COLUMNS: ClassVar[tuple[str, ...]]
+
+    def columnCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.COLUMNS)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if role == Qt.ItemDataRole.DisplayRole and orientation is Qt.Orientation.Horizontal:
+            return tr(self.COLUMNS[section])
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        return None
 
 
 class TintDelegate(QStyledItemDelegate):

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from PySide6.QtCore import QAbstractListModel, QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QIcon
 
 from kitstudio.services.approvals import Record, Request
+from kitstudio.ui.tables import TableModel
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.text import moment_text, tr, visible, weight_word
 
@@ -78,7 +79,7 @@ class WaitingModel(QAbstractListModel):
         return None
 
 
-class HistoryModel(QAbstractTableModel):
+class HistoryModel(TableModel):
     """Records, newest first; ``narrow`` filters by words, answer, set and date."""
 
     COLUMNS = ("When", "Decision", "Set", "What was asked", "Who")
@@ -121,16 +122,6 @@ class HistoryModel(QAbstractTableModel):
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._records)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if role == Qt.ItemDataRole.DisplayRole and orientation is Qt.Orientation.Horizontal:
-            return tr(self.COLUMNS[section])
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         record = self._records[index.row()]

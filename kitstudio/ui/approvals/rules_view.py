@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, Signal
+from PySide6.QtCore import QModelIndex, QObject, Qt, Signal
 from PySide6.QtGui import QFont, QIcon
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QWidget
 
@@ -14,7 +14,7 @@ from kitstudio.models.policy import HOST_POLICY
 from kitstudio.models.review import Phase
 from kitstudio.ui.approvals.models import Index
 from kitstudio.ui.fonts import Type
-from kitstudio.ui.tables import dressed_table
+from kitstudio.ui.tables import TableModel, dressed_table
 from kitstudio.ui.theme import ICON_OF_WEIGHT, Theme, Token
 from kitstudio.ui.widgets.basic import column, holder, line, row, text_label
 from kitstudio.ui.widgets.composite import SearchField, StateView
@@ -26,7 +26,7 @@ COMPOSER = ""
 _PHASES = {Phase.INSTALL: "Install", Phase.RUNTIME: "Runtime", Phase.ALWAYS: "Always"}
 
 
-class RulesModel(QAbstractTableModel):
+class RulesModel(TableModel):
     """The rules that match what is looked for."""
 
     COLUMNS = ("Rule", "What it does", "Phase", "Stated by", "Where")
@@ -55,16 +55,6 @@ class RulesModel(QAbstractTableModel):
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._rules)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if role == Qt.ItemDataRole.DisplayRole and orientation is Qt.Orientation.Horizontal:
-            return tr(self.COLUMNS[section])
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         rule = self._rules[index.row()]

@@ -6,12 +6,13 @@ import time
 from collections.abc import Sequence
 from enum import IntEnum, StrEnum
 
-from PySide6.QtCore import QAbstractListModel, QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QIcon
 
 from kitstudio.runtime.backend import Decision, HookRun, SandboxStatus
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.sandboxes.words import facts, state_look
+from kitstudio.ui.tables import TableModel
 from kitstudio.ui.theme import Theme, Token
 from kitstudio.ui.widgets.text import duration_text, tr, visible
 
@@ -75,7 +76,7 @@ class SandboxModel(QAbstractListModel):
         return None
 
 
-class DecisionModel(QAbstractTableModel):
+class DecisionModel(TableModel):
     """Egress decisions of one sandbox, oldest first; appends keep the rows above."""
 
     COLUMNS = ("Time", "Phase", "Method", "Host and path", "Verdict", "Decided by")
@@ -123,12 +124,6 @@ class DecisionModel(QAbstractTableModel):
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        return _header(self.COLUMNS, section, orientation, role)
-
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         decision = self._rows[index.row()]
         column = index.column()
@@ -169,7 +164,7 @@ class DecisionModel(QAbstractTableModel):
         self.endResetModel()
 
 
-class HookModel(QAbstractTableModel):
+class HookModel(TableModel):
     """Lifecycle hooks in the order they ran."""
 
     COLUMNS = ("Hook", "Kit", "Phase", "Runs as", "State", "Time")
@@ -198,13 +193,10 @@ class HookModel(QAbstractTableModel):
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self._rows)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.COLUMNS)
-
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if section == 5 and role == Qt.ItemDataRole.TextAlignmentRole:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        return _header(self.COLUMNS, section, orientation, role)
+        return super().headerData(section, orientation, role)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         hook, column = self._rows[index.row()], index.column()
@@ -269,11 +261,3 @@ def hook_state(hook: HookRun) -> tuple[str, str, Token]:
     if hook.status == 0:
         return tr("Done, exit 0"), "success", Token.SUCCESS
     return tr("Failed, exit {status}").format(status=hook.status), "critical", Token.CRITICAL
-
-
-def _header(columns: Sequence[str], section: int, orientation: Qt.Orientation, role: int) -> object:
-    if role == Qt.ItemDataRole.DisplayRole and orientation is Qt.Orientation.Horizontal:
-        return tr(columns[section])
-    if role == Qt.ItemDataRole.TextAlignmentRole:
-        return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-    return None
