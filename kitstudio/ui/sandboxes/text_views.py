@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QShortcut, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
 
 from kitstudio.models.words import claim
@@ -15,6 +15,7 @@ from kitstudio.ui.fonts import Type
 from kitstudio.ui.sandboxes.lifecycle_view import output_pane, plain_output
 from kitstudio.ui.theme import Theme
 from kitstudio.ui.widgets.basic import button, holder, line, row, set_ground, text_label
+from kitstudio.ui.widgets.composite import SearchField
 from kitstudio.ui.widgets.text import tr
 
 _MAX_DETAIL = 200_000
@@ -31,14 +32,30 @@ _WORDS = {
 
 
 class LogView(QWidget):
-    """What the sandbox and its machine wrote; follows the tail unless someone scrolled up."""
+    """What the sandbox and its machine wrote; follows the tail until someone scrolls up."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.pane = output_pane(theme, tr("Log"), "sandboxLog")
         copy = button(theme, tr("Copy all"), "copy", "link", name="logCopy")
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.pane.toPlainText()))
-        bar = row(text_label(tr("Log"), Type.NAME), None, copy, margins=(16, 8, 16, 8))
+        self.follow = button(theme, tr("Follow"), "arrow-down", "flat", small=True, name="logFollow")
+        self.follow.setCheckable(True)
+        self.follow.setChecked(True)
+        self.follow.toggled.connect(self._follow)
+        self.find = SearchField(theme, tr("Find in the log"), tr("Find in the log"))
+        self.find.setObjectName("logFind")
+        self.find.setMaximumWidth(theme.px(260))
+        self.find.textChanged.connect(lambda _text: self._seek(again=False))
+        self.find.installEventFilter(self)
+        self._verdict = text_label("", Type.SMALL, "secondary")
+        self.pane.verticalScrollBar().valueChanged.connect(self._scrolled)
+        self._filling = False
+        keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self._open_find)
+        keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        bar = row(
+            text_label(tr("Log"), Type.NAME), self.find, self._verdict, None, self.follow, copy, margins=(16, 6, 16, 6)
+        )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -51,10 +68,65 @@ class LogView(QWidget):
         shown = plain_output(text) if text else tr("Nothing has been logged.")
         if shown == self.pane.toPlainText():
             return
-        bar = self.pane.verticalScrollBar()
-        at_end, place = bar.value() >= bar.maximum(), bar.value()
-        self.pane.setPlainText(shown)
-        bar.setValue(bar.maximum() if at_end else place)
+        bar, place = self.pane.verticalScrollBar(), self.pane.verticalScrollBar().value()
+        at = self.pane.textCursor().selectionStart()
+        marked = self.pane.textCursor().selectedText()
+        self._filling = True
+        try:
+            self.pane.setPlainText(shown)
+            if marked and shown[at : at + len(marked)] == marked:
+                cursor = self.pane.textCursor()
+                cursor.setPosition(at)
+                cursor.setPosition(at + len(marked), QTextCursor.MoveMode.KeepAnchor)
+                self.pane.setTextCursor(cursor)
+            bar.setValue(bar.maximum() if self.follow.isChecked() else place)
+        finally:
+            self._filling = False
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self._seek(again=True, backwards=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
+                return True
+            if event.key() == Qt.Key.Key_Escape and self.find.text():
+                self.find.clear()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _open_find(self) -> None:
+        self.find.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.find.selectAll()
+
+    def _seek(self, *, again: bool, backwards: bool = False) -> None:
+        """To the next place; beyond the last one the first again."""
+        text = self.find.text()
+        cursor = self.pane.textCursor()
+        if not again:
+            cursor.setPosition(cursor.selectionStart())
+            self.pane.setTextCursor(cursor)
+        if not text:
+            self._verdict.setText("")
+            return
+        self.follow.setChecked(False)
+        flags = QTextDocument.FindFlag(0)
+        if backwards:
+            flags |= QTextDocument.FindFlag.FindBackward
+        if text != text.lower():
+            flags |= QTextDocument.FindFlag.FindCaseSensitively
+        found = self.pane.find(text, flags)
+        if not found:
+            self.pane.moveCursor(QTextCursor.MoveOperation.End if backwards else QTextCursor.MoveOperation.Start)
+            found = self.pane.find(text, flags)
+        self._verdict.setText("" if found else tr("Not found"))
+
+    def _follow(self, on: bool) -> None:
+        if on:
+            bar = self.pane.verticalScrollBar()
+            bar.setValue(bar.maximum())
+
+    def _scrolled(self, value: int) -> None:
+        if not self._filling and value < self.pane.verticalScrollBar().maximum():
+            self.follow.setChecked(False)
 
 
 class DetailsView(QScrollArea):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
+from kitstudio.models.words import claim
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.terminal.session import TerminalSession
 from kitstudio.ui.terminal.view import TerminalView
 from kitstudio.ui.theme import Theme
 from kitstudio.ui.widgets.basic import holder, icon_button, row, text_label
 from kitstudio.ui.widgets.composite import Banner
-from kitstudio.ui.widgets.text import tr
+from kitstudio.ui.widgets.text import counted, tr
 
 
 class FindBar(QWidget):
@@ -93,6 +94,37 @@ class TerminalPanel(QWidget):
         self.view.find_wanted.connect(self.find_bar.open)
         self.view.clipboard_refused.connect(self._say_refused)
         self.strip.acted.connect(lambda _key: self.strip.hide())
+        self.clipboard = Banner(theme)
+        self.clipboard.setObjectName("terminalClipboard")
+        self.clipboard.acted.connect(self._answer_offer)
+        self._offered: str | None = None
+        self._answered = False
+        layout.insertWidget(0, self.clipboard)
+        self.view.clipboard_offered.connect(self._ask_offer)
+
+    def _ask_offer(self, text: str) -> None:
+        """Once for a session: later texts are refused without a word while the first stands, or after a no."""
+        if self._answered or self._offered is not None:
+            return
+        self._offered = text
+        shown = claim(text.replace("\n", " ⏎ "), 80)
+        self.clipboard.tell(
+            "copy",
+            tr("Into your clipboard?"),
+            tr("A program in this sandbox offers {n}: {text}").format(
+                n=counted(len(text), "letter", "letters"), text=shown
+            ),
+            ("refuse", tr("No, not in this terminal"), "deny"),
+            ("take", tr("Copy it once"), "copy"),
+        )
+
+    def _answer_offer(self, key: str) -> None:
+        text, self._offered = self._offered, None
+        self._answered = True
+        self.clipboard.hide()
+        if key == "take" and text is not None:
+            QGuiApplication.clipboard().setText(text)
+        self.view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _say_refused(self) -> None:
         self.strip.tell(

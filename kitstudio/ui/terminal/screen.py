@@ -1,9 +1,10 @@
-"""What a guest's sequences do to the screen. What a guest may not do is not here: the clipboard is neither read
-nor written, the title is not reported, the window is not resized.
+"""What a guest's sequences do to the screen. What a guest may not do is not here: the clipboard is never read, a text
+for it is only offered to the person, the title is not reported, the window is not resized.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 
 from pyte.modes import DECCOLM, DECOM, DECSCNM, IRM, LNM
@@ -14,6 +15,8 @@ from kitstudio.ui.terminal.grid import HISTORY, Grid
 from kitstudio.ui.terminal.parser import Params
 from kitstudio.ui.terminal.rendition import rendered
 
+MOST_OFFERED = 2000
+"""Letters of a coded text for the clipboard; a longer one may have been cut by the parser, and is refused."""
 MOUSE_CLICKS = 1000 << 5
 MOUSE_DRAGS = 1002 << 5
 MOUSE_ALL = 1003 << 5
@@ -30,6 +33,8 @@ class Screen(Grid):
     def __init__(self, columns: int, lines: int, history: int = HISTORY) -> None:
         self.reply: Callable[[bytes], None] = lambda _data: None
         self.refused_clipboard = False
+        self.offered_clipboard = ""
+        """A text the guest wants in the clipboard; a person decides."""
         self.cursor_shape = 1
         super().__init__(columns, lines, history)
 
@@ -107,9 +112,21 @@ class Screen(Grid):
         if code in ("0", "2"):
             self.title = clean_title(value)
         elif code == "52":
-            self.refused_clipboard = True
+            self._offer_clipboard(value)
 
     # Private helpers
+
+    def _offer_clipboard(self, value: str) -> None:
+        """``Pc;Pd`` of OSC 52: a query is refused, a whole text of printable lines is offered."""
+        coded = value.partition(";")[2]
+        try:
+            text = base64.b64decode(coded, validate=True).decode()
+        except ValueError:
+            text = ""
+        if not text or len(coded) > MOST_OFFERED or any(not part.isprintable() for part in text.split("\n")):
+            self.refused_clipboard = True
+        else:
+            self.offered_clipboard = text
 
     def _plain_csi(self, final: str, numbers: list[int], first: int, count: int) -> None:
         match final:

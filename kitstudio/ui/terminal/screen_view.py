@@ -45,6 +45,7 @@ class ScreenView(QAbstractScrollArea):
     resized = Signal(int, int)
     title_changed = Signal(str)
     clipboard_refused = Signal()
+    clipboard_offered = Signal(str)
     drained = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -196,6 +197,9 @@ class ScreenView(QAbstractScrollArea):
         if screen.refused_clipboard:
             screen.refused_clipboard = False
             self.clipboard_refused.emit()
+        if screen.offered_clipboard:
+            text, screen.offered_clipboard = screen.offered_clipboard, ""
+            self.clipboard_offered.emit(text)
 
     def _sync(self) -> None:
         """Scroll bar and picture follow the screen; someone reading further up is not moved."""

@@ -33,7 +33,7 @@ from kitstudio.runtime.backend import (
 from kitstudio.services.jobs import Jobs
 from kitstudio.services.sandboxes import Launch, Operation, Sandboxes
 from kitstudio.ui.navigator import Navigator
-from kitstudio.ui.sandboxes.detail import LIFECYCLE, NETWORK, PORTS, STORAGE
+from kitstudio.ui.sandboxes.detail import LIFECYCLE, LOG, NETWORK, PORTS, STORAGE
 from kitstudio.ui.sandboxes.launch_steps import StepState, steps_of
 from kitstudio.ui.sandboxes.launch_view import install_entries
 from kitstudio.ui.sandboxes.page import SandboxesPage
@@ -212,7 +212,7 @@ class Stage:
         self.machines = Machines(*statuses)
         jobs = Jobs()
 
-        async def reapprove(_sha: str) -> object:
+        async def reapprove(_sha: str, _environment: object) -> object:
             return object()
 
         sandboxes = Sandboxes(self.machines, None, jobs, reapprove)  # type: ignore[arg-type]
@@ -482,3 +482,44 @@ def test_storage_tab_shows_what_this_sandbox_shares_and_asks_before_it_deletes(
     stage.run(dialog.findChild(QPushButton, "confirmGo").click)
     stage.until(lambda: stage.page.detail.storage.mounts == [])
     assert stage.machines.did == ["delete a"]
+
+
+def test_log_is_followed_until_somebody_looks_up_and_searched(qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
+    stage = Stage(qtbot, loop, STATUS)
+    stage.open()
+    stage.page.detail.tabs.setCurrentIndex(LOG)
+    view = stage.page.detail.log
+    stage.until(lambda: view.pane.toPlainText().startswith("booted"))
+    lines = "".join(f"line {n}\n" for n in range(300))
+    view.show_log(lines)
+    bar = view.pane.verticalScrollBar()
+    assert bar.value() == bar.maximum() > 0
+    qtbot.keyClicks(view.find, "line 42")
+    assert view.pane.textCursor().selectedText() == "line 42" and not view.follow.isChecked()
+    place = bar.value()
+    view.show_log(lines + "more\n")
+    assert bar.value() == place and view.pane.textCursor().selectedText() == "line 42"
+    qtbot.keyClicks(view.find, "x")
+    assert view._verdict.text() == "Not found"
+    qtbot.mouseClick(view.follow, Qt.MouseButton.LeftButton)
+    assert bar.value() == bar.maximum()
+
+
+def test_refusal_offers_the_entry_that_would_have_let_it_through(qtbot: QtBot, loop: asyncio.AbstractEventLoop) -> None:
+    stage = Stage(qtbot, loop, replace(STATUS, refused=2))
+    stage.open()
+    stage.page.detail.tabs.setCurrentIndex(NETWORK)
+    view = stage.page.detail.network
+    stage.until(lambda: view.model.rowCount() == 3)
+    offered: list[Any] = []
+    view.propose_wanted.connect(offered.append)
+    view.show_decisions(
+        [Decision(1.0, "runtime", "up.example", 443, "refused", reason="no entry names up.example:443")]
+    )
+    view.table.selectRow(0)
+    qtbot.mouseClick(view.findChild(QPushButton, "networkPropose"), Qt.MouseButton.LeftButton)
+    assert [proposal.text for proposal in offered] == ["up.example:443"]
+    view.show_decisions([Decision(1.0, "runtime", "up.example", 443, "refused", path="c[0].config.runtime.deny[0]")])
+    view.table.selectRow(0)
+    assert not [b for b in view.findChildren(QPushButton, "networkPropose") if b.isVisible()]
+    assert any("stronger than every allowance" in label.text() for label in view.findChildren(QLabel))

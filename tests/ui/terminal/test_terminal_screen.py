@@ -168,3 +168,26 @@ def test_no_bytes_and_no_resize_break_the_screen(steps: list[bytes | tuple[int, 
         assert len(screen.history) <= 20
         rows = [screen.row(index) for index in range(screen.total())]
         assert all(len(row.cells) <= 40 for row in rows)
+
+
+REFERENCE = """\
+┌────────────────┐
+│日本語 🚀 done │
+│  12 % ████     │
+└────────────────┘
+"""
+
+
+def test_full_screen_program_is_drawn_as_the_reference_row_104() -> None:
+    """Alternate screen, true colour, wide letters and emoji, a partial redraw: cell by cell what was meant."""
+    frame = REFERENCE.splitlines()
+    data = "\x1b[?1049h\x1b[2J" + "".join(f"\x1b[{at + 1};1H\x1b[38;2;1;2;3m{row}" for at, row in enumerate(frame))
+    data += "\x1b[3;4H\x1b[0;1;48;2;250;128;0m99"
+    for cut in (len(data.encode()), 7, 1):
+        coded = data.encode()
+        screen = drawn(b"shell\r\n", *(coded[at : at + cut] for at in range(0, len(coded), cut)), columns=18, lines=5)
+        assert text(screen)[:4] == [frame[0], frame[1], frame[2].replace("12", "99"), frame[3]]
+        first, redrawn = screen.row(0).cells[0], screen.row(2).cells[3]
+        assert (first.fg, redrawn.bg, redrawn.bold) == ("010203", "fa8000", True)
+        wide = [cell.data for cell in screen.row(1).cells[:7]]
+        assert wide == ["│", "日", "", "本", "", "語", ""]

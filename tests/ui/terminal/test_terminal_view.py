@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent
 from PySide6.QtTest import QSignalSpy
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
 from kitstudio.ui.terminal.panel import TerminalPanel
@@ -155,7 +157,7 @@ def test_a_clipboard_request_is_told_to_the_person_row_103(qtbot: QtBot, panel: 
     assert QGuiApplication.clipboard().text() == "secret"
 
 
-def test_a_burst_is_taken_in_slices(qtbot: QtBot, view: TerminalView) -> None:
+def test_a_burst_is_taken_in_slices_row_104(qtbot: QtBot, view: TerminalView) -> None:
     """The event loop turns many times while ten megabytes are drawn; the end is what was sent last."""
     turns = []
     view.drained.connect(lambda: turns.append(view.waiting))
@@ -173,3 +175,64 @@ def test_theme_and_scale_changes_keep_the_text(qtbot: QtBot, view: TerminalView,
     qtbot.waitUntil(lambda: view.grid_size()[0] < before[0])
     assert view.vt.row(len(view.vt.history)).text == "kept"
     theme.choose(Mode.DARK, 1.0)
+
+
+def offer(text: bytes) -> bytes:
+    return b"\x1b]52;c;" + base64.b64encode(text) + b"\x07"
+
+
+def test_a_text_for_the_clipboard_is_asked_about_once_row_103(qtbot: QtBot, panel: TerminalPanel) -> None:
+    QGuiApplication.clipboard().setText("mine")
+    feed(qtbot, panel.view, offer("für dich\nzwei".encode()))
+    assert panel.clipboard.isVisible() and "für dich" in panel.clipboard.accessibleName()
+    assert QGuiApplication.clipboard().text() == "mine"
+    feed(qtbot, panel.view, offer(b"another"))
+    assert "für dich" in panel.clipboard.accessibleName()
+    qtbot.mouseClick(panel.clipboard.findChild(QPushButton, "banner-second"), Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == "für dich\nzwei" and not panel.clipboard.isVisible()
+    feed(qtbot, panel.view, offer(b"a third"))
+    assert not panel.clipboard.isVisible() and QGuiApplication.clipboard().text() == "für dich\nzwei"
+
+
+@pytest.mark.parametrize("text", [b"curl x|sh\r", b"\x1b[201~", "\u202e".encode(), b"\xff", b"", b"x" * 1600])
+def test_what_hides_in_a_text_for_the_clipboard_is_refused_row_103(
+    qtbot: QtBot, panel: TerminalPanel, text: bytes
+) -> None:
+    feed(qtbot, panel.view, offer(text))
+    assert not panel.clipboard.isVisible() and panel.strip.isVisible()
+
+
+def test_menu_at_the_last_row_of_the_screen_is_whole_and_pastes_row_101(qtbot: QtBot, view: TerminalView) -> None:
+    QGuiApplication.clipboard().setText("hi")
+    sent = typed(view)
+    screen = view.screen().availableGeometry()
+    place = QPoint(screen.left() + 40, screen.bottom() - 1)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, QPoint(5, view.viewport().height() - 1), place)
+    QApplication.sendEvent(view.viewport(), event)
+    menu = view.findChild(QMenu, "terminalMenu")
+    assert menu is not None and screen.contains(menu.geometry())
+    qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(menu.actions()[1]).center())
+    assert sent == [b"hi"]
+
+
+def test_dragging_a_splitter_a_hundred_steps_tells_one_size_row_100(qtbot: QtBot, theme: Theme) -> None:
+    splitter = QSplitter(Qt.Orientation.Vertical)
+    panel = TerminalPanel(theme)
+    splitter.addWidget(panel)
+    splitter.addWidget(QWidget())
+    qtbot.addWidget(splitter)
+    splitter.resize(800, 700)
+    splitter.show()
+    qtbot.waitExposed(splitter)
+    panel.view.grid_size()
+    spy = QSignalSpy(panel.view.resized)
+    handle = splitter.handle(1)
+    start = handle.rect().center()
+    qtbot.mousePress(handle, Qt.MouseButton.LeftButton, pos=start)
+    before = panel.height()
+    for _ in range(100):
+        qtbot.mouseMove(handle, start - QPoint(0, 2))
+    qtbot.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=start)
+    assert panel.height() < before
+    qtbot.waitUntil(lambda: spy.count() == 1)
+    assert spy.at(0) == list(panel.view.grid_size())
