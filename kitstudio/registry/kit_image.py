@@ -180,6 +180,19 @@ def publish(
     return _index(recipe, descriptor, images, annotations)
 
 
+def staged_sources(
+    descriptor: Descriptor, title: str, source: Path, recipe_text: str, epoch: int
+) -> tuple[Descriptor, LayerBlob]:
+    """The published descriptor, and the layer with it, its recipe and the files it names below ``source`` (§10)."""
+    recipe = Recipe(title, "kit")
+    published, bodies = _staged_bodies(descriptor, recipe, source)
+    _require_valid(decode(encode(published), name=title), Form.PUBLISHED)
+    text = {"kit.dockerfile": recipe_text.encode()}
+    if clash := sorted(set(text) & set(bodies)):
+        raise RegistryError(f"A file for the agent has the recipe's name, {clash[0]}.", where=str(source))
+    return published, build_layer(_staged(published, recipe, {**bodies, **text}, ()), epoch=epoch)
+
+
 def render_recipe(recipe: Recipe, installed: Sequence[str]) -> str:
     """The staged ``kit.dockerfile``: what went into the image, in the words of a Dockerfile."""
     lines = ["# What this image was made of, rendered by the builder that made it.", "FROM scratch"]

@@ -68,7 +68,7 @@ def merged_image(
     layers: list[Layer] = []
     diff_ids: list[str] = []
     for part in parts:
-        layers += [_as_oci(layer, part.reference) for layer in part.manifest.layers]
+        layers += [oci_layer(layer, part.reference) for layer in part.manifest.layers]
         diff_ids += _diff_ids(part)
     config = _config(parts, platform, exported or {}, created)
     config["rootfs"] = {"type": "layers", "diff_ids": [*diff_ids, own.diff_id]}
@@ -98,7 +98,8 @@ def _within_budget(image: Image) -> None:
         )
 
 
-def _as_oci(layer: Layer, reference: str) -> Layer:
+def oci_layer(layer: Layer, reference: str) -> Layer:
+    """The same layer under the name OCI has for its type. Raises RegistryError for one that has none."""
     media_type = _LAYERS.get(layer.media_type)
     if media_type is None:
         raise RegistryError(

@@ -108,7 +108,7 @@ def build_image(
     config_type: str = OCI_CONFIG,
 ) -> Image:
     """An OCI image; its config's ``diff_ids`` are taken from ``layers``."""
-    config_raw = _json(_config_document(config, layers))
+    config_raw = config_bytes(config, [layer.diff_id for layer in layers])
     return build_manifest(
         Layer(digest_of(config_raw), len(config_raw), config_type),
         [layer.layer for layer in layers],
@@ -116,6 +116,11 @@ def build_image(
         annotations,
         artifact_type=artifact_type,
     )
+
+
+def config_bytes(config: ImageConfig, diff_ids: Sequence[str]) -> bytes:
+    """The image config over layers with these ``diff_ids``."""
+    return _json(_config_document(config, diff_ids))
 
 
 def build_manifest(
@@ -257,7 +262,7 @@ def _tar_info(entry: Entry, epoch: int) -> tarfile.TarInfo:
     return info
 
 
-def _config_document(config: ImageConfig, layers: Sequence[LayerBlob]) -> dict[str, Any]:
+def _config_document(config: ImageConfig, diff_ids: Sequence[str]) -> dict[str, Any]:
     inner: dict[str, Any] = {
         "User": config.user,
         "ExposedPorts": {port: {} for port in config.exposed_ports},
@@ -274,7 +279,7 @@ def _config_document(config: ImageConfig, layers: Sequence[LayerBlob]) -> dict[s
     if config.platform.variant:
         document["variant"] = config.platform.variant
     document["config"] = {key: value for key, value in inner.items() if value}
-    document["rootfs"] = {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]}
+    document["rootfs"] = {"type": "layers", "diff_ids": list(diff_ids)}
     return document
 
 

@@ -12,7 +12,7 @@ from kitstudio.models.artifact_tree import Tree
 from kitstudio.models.artifact_view import Check, LaunchConfig, View
 from kitstudio.models.decode import decode
 from kitstudio.models.errors import DescriptorError
-from kitstudio.registry.reference import parse
+from kitstudio.registry.reference import Reference, parse
 from kitstudio.registry.source import Artifact, ArtifactKind, Platform, RegistryError, Source
 from kitstudio.registry.threads import Stop, in_thread
 from kitstudio.services.layer_files import LayerFile, read_tree
@@ -46,6 +46,12 @@ async def check_published(
     return tuple(PlatformChecks(tuple(names), checks) for checks, names in found.items())
 
 
+async def judged(source: Source, reference: Reference) -> tuple[Check, ...]:
+    """The checks of one image that lists no Kits, before it has a name."""
+    artifact = await source.artifact(reference)
+    return check_artifact(await _view(source, artifact, _Counted(lambda done, total: None), None))
+
+
 class _Counted:
     """Layers over all platforms, told after each."""
 
@@ -63,17 +69,20 @@ class _Counted:
 async def _checks(
     places: Places, source: Source, artifact: Artifact, platform: Platform | None, counted: _Counted
 ) -> tuple[Check, ...]:
-    tree = await _tree(source, artifact, counted)
+    listed = await _listed(places, artifact, platform or (artifact.config.platform if artifact.config else None))
+    return check_artifact(await _view(source, artifact, counted, listed))
+
+
+async def _view(source: Source, artifact: Artifact, counted: _Counted, listed: tuple[str | None, ...] | None) -> View:
     config = artifact.config
-    view = View(
+    return View(
         dict(artifact.manifest.annotations),
         LaunchConfig(config.entrypoint, config.cmd, config.user, config.env) if config else None,
         len(artifact.manifest.layers),
         dict(artifact.index.annotations) if artifact.index else None,
-        tree,
-        await _listed(places, artifact, platform or (config.platform if config else None)),
+        await _tree(source, artifact, counted),
+        listed,
     )
-    return check_artifact(view)
 
 
 async def _tree(source: Source, artifact: Artifact, counted: _Counted) -> Tree | None:

@@ -209,7 +209,7 @@ class Places:
         from kitstudio.services.importing import import_folder, import_layout
 
         if isinstance(location, FolderLocation):
-            return await import_folder(location.path, self._home.blobs)
+            return await import_folder(location.path, self._home.blobs, lambda reference: self.of(reference).source)
         source = self.layout(location.path).source
         assert isinstance(source, LayoutSource)
         return await import_layout(source, location, self._home.blobs)

@@ -30,8 +30,9 @@ from kitstudio.registry.reference import LOCAL, Reference
 from kitstudio.registry.source import Platform
 from kitstudio.registry.threads import in_thread
 from kitstudio.registry.writer import Image
+from kitstudio.services.builder.recipe import RECIPES
 from kitstudio.services.composition import is_set
-from kitstudio.services.importing import RECIPES, build_kit
+from kitstudio.services.importing import build_kit
 from kitstudio.services.publish_set import BUILT_BY, LayerRow, epoch
 
 EVERYWHERE = (Platform("linux", "amd64"), Platform("linux", "arm64"))

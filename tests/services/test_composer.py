@@ -249,7 +249,7 @@ async def test_a_layout_kit_is_copied_byte_for_byte(composer: Composer, tmp_path
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"kit.yaml": 'schemaVersion: "3"\nkind: mixin\n', "Dockerfile": "FROM scratch\n"}, "Dockerfile"),
+        ({"kit.yaml": 'schemaVersion: "3"\nkind: mixin\n', "Dockerfile": "FROM scratch\nRUN id\n"}, "RUN is not"),
         ({"kit.yaml": 'schemaVersion: "3"\nkind: workload\n'}, "workload"),
         ({"kit.yaml": 'schemaVersion: "3"\nkind: mixin\nx: 1\n'}, "x"),
         ({"kit.yaml": SET}, "set"),

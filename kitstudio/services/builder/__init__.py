@@ -1,0 +1,1 @@
+"""A builder for recipes that need nothing to be run (see docs/local-kits.md)."""
