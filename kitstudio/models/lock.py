@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kitstudio.models import surface as surfaces
@@ -23,7 +23,7 @@ from kitstudio.models.plan import Plan
 from kitstudio.models.resolve import Resolution, Unit
 from kitstudio.models.review import Review
 from kitstudio.models.selection import Selection, members_of
-from kitstudio.models.surface import CATEGORIES, Surface, Widening, diff_widenings, project
+from kitstudio.models.surface import CATEGORIES, Surface, Widening, project
 
 FORMAT = "kitstudio lock"
 VERSION = 1
@@ -226,16 +226,6 @@ def sha256(lock: Lock) -> str:
 def reference_lock(resolution: Resolution) -> dict[str, object]:
     """The lock of the specification's reference: version 1, Kits in composition order, each with its surface."""
     return {"version": 1, "kits": [_reference_kit(resolution.units[i]) for i in resolution.ordered]}
-
-
-def reference_gate(locked: Mapping[str, Surface], units: Sequence[Unit]) -> tuple[Widening, ...]:
-    """The reference's gate: each Kit against the locked surface of the same reference text."""
-    return tuple(
-        widening
-        for unit in units
-        if unit.descriptor is not None
-        for widening in diff_widenings(locked.get(unit.reference, Surface()), project(unit.descriptor))
-    )
 
 
 def _side(lock: Lock) -> Side:

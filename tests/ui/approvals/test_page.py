@@ -125,7 +125,10 @@ def test_a_decision_is_replayed_as_it_was_shown_with_nothing_to_press(page: Appr
 
 def test_a_damaged_record_is_shown_as_far_as_it_can_be_read(page: ApprovalsPage) -> None:
     broken = record("kept", findings=({"category": "no.such", "detail": 3}, {"weight": 7}), lock={"kits": "?"})
-    page.replay(broken).close()
+    dialog = page.replay(broken)
+    read = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    dialog.close()
+    assert broken.name in read and broken.title in read
 
 
 def test_what_waits_and_cannot_be_judged_now_is_named_and_counted(page: ApprovalsPage, gate: Gate) -> None:
