@@ -342,6 +342,9 @@ class Backend(Protocol):
     async def session_command(self, name: str, verb: str, value: str = "") -> tuple[str, ...]:
         """The command behind a verb of ``agent-sessions@1`` (prompt, resume, continue, list), for ``execute``."""
 
+    async def environment(self, name: str) -> Mapping[str, str]:
+        """The overrides (§6.1) a sandbox was created with: part of what was approved, and in no lock."""
+
     async def ports(self, name: str) -> tuple[PublishedPort, ...]:
         """The published ports, running or not."""
 

@@ -424,6 +424,11 @@ class QemuBackend:
                 await asyncio.to_thread(_fix_ports, folder, plan, {container: host_port})
         return await self.ports(name)
 
+    async def environment(self, name: str) -> Mapping[str, str]:
+        """The overrides it was created with."""
+        plan = await asyncio.to_thread(state.read_json, LaunchPlan, self._folder(name).launch)
+        return plan.options.env
+
     async def storage(self, name: str) -> tuple[OwnStorage, ...]:
         """The sandbox's own volumes."""
         folder = self._folder(name)

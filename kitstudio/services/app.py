@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -221,13 +222,13 @@ class Studio:
         await asyncio.gather(*closing)
         self.places.close()
 
-    async def _reapprove(self, lock_sha256: str) -> ApprovedLock:
+    async def _reapprove(self, lock_sha256: str, environment: Mapping[str, str] | None = None) -> ApprovedLock:
         from kitstudio.services.ground import relock
 
         if (made := self.approvals.made(lock_sha256)) is not None:
             return made
         lock, document = await self.approvals.granted(lock_sha256)
-        return await self.approvals.again(lock_sha256, await relock(self.judgement, lock, document))
+        return await self.approvals.again(lock_sha256, await relock(self.judgement, lock, document, environment))
 
     def ssh_agent(self) -> str:
         """The socket of the person's SSH agent; empty where there is none, it is switched off or not known."""

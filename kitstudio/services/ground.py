@@ -79,8 +79,11 @@ class Judgement:
         return self.judge(plan.document, plan.members, state)
 
 
-async def relock(judgement: Judgement, lock: Lock, document: str) -> JudgedPlan:
-    """Judge an approved set once more: its Kits by digest, with the choices and args the lock states.
+async def relock(
+    judgement: Judgement, lock: Lock, document: str, environment: Mapping[str, str] | None = None
+) -> JudgedPlan:
+    """Judge an approved set once more: its Kits by digest, with the choices and args the lock states, and the overrides
+    of one sandbox (§6.1).
 
     Secrets are in no lock: a set that was given one must be approved again with it.
     """
@@ -99,6 +102,7 @@ async def relock(judgement: Judgement, lock: Lock, document: str) -> JudgedPlan:
         text,
         choices=dict(lock.selection),
         set_args={name: value for name, value in lock.set_args.items() if value is not None},
+        environment=environment or {},
     )
     pins = {kit.reference: kit.digest for kit in lock.kits}
     descriptor = expanded_set(decode(text), state)

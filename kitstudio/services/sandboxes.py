@@ -56,8 +56,9 @@ class Launch:
 class Sandboxes:
     """State of the sandboxes page. ``changed`` publishes the name of what changed (empty: the list).
 
-    ``reapprove`` finds the approved lock of a sandbox again (by the lock's SHA-256), for recreate. ``settled`` adds to
-    the options of a new sandbox what the settings say. ``renew`` keeps a service's renewed tokens.
+    ``reapprove`` finds the approved lock of a sandbox again (by the lock's SHA-256, with the overrides it was created
+    with), for recreate. ``settled`` adds to the options of a new sandbox what the settings say. ``renew`` keeps a
+    service's renewed tokens.
     ``granted`` raises where no approval record holds a lock (by its SHA-256): nothing starts then.
     """
 
@@ -66,7 +67,7 @@ class Sandboxes:
         backend: Backend,
         images: ImageProvider,
         jobs: Jobs,
-        reapprove: Callable[[str], Awaitable[ApprovedLock]],
+        reapprove: Callable[[str, Mapping[str, str]], Awaitable[ApprovedLock]],
         settled: Callable[[LaunchOptions], LaunchOptions] = lambda options: options,
         renew: Callable[[str, str], Awaitable[None]] | None = None,
         granted: Callable[[str], Awaitable[object]] | None = None,
@@ -155,7 +156,9 @@ class Sandboxes:
 
         async def work(progress: Callable[[Progress], None]) -> SandboxStatus:
             status = await self._backend.status(name)
-            lock = approved or await self._reapprove(status.lock_sha256)
+            lock = approved
+            if lock is None:
+                lock = await self._reapprove(status.lock_sha256, await self._backend.environment(name))
             self._launches[name] = replace(self._launches[name], lock=lock.lock)
             anew = approved is not None
             return await self._backend.recreate(name, lock, self._images, progress, anew=anew)

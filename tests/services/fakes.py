@@ -172,6 +172,10 @@ class FakeBackend:
         self.published[container] = replace(old, host_port=host_port or 5000, fixed=host_port)
         return await self.ports(name)
 
+    async def environment(self, name: str) -> Mapping[str, str]:
+        found = [options.env for _, options in self.created if options.name == name]
+        return found[-1] if found else {}
+
     async def storage(self, name: str) -> tuple[OwnStorage, ...]:
         self._find(name)
         return self.own

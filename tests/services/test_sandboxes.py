@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,11 @@ from kitstudio.runtime.backend import LaunchOptions, SandboxError, SandboxStatus
 from kitstudio.services.app import Studio
 from kitstudio.services.images import kit_image
 from kitstudio.services.jobs import JobState
-from tests.builders import descriptor, layout
+from tests.builders import descriptor, descriptor_from, layout
 from tests.builders import kit_image as build_kit
 from tests.services.fakes import FakeBackend
 
+LIFECYCLE = "com.docker.sandbox/lifecycle@1"
 BASE, TOOL = "demo.invalid/base:1.0.0", "demo.invalid/tool:1.0.0"
 
 
@@ -107,6 +109,32 @@ async def test_recreate_uses_the_sandboxes_own_lock_after_a_restart(studio: Stud
     assert backend.recreated[0].sha256 == status.lock_sha256
     assert backend.recreated[0] == backend.created[0][0]
     await again.close()
+
+
+async def test_recreate_after_a_restart_keeps_the_overrides_a_request_refers_to(
+    studio: Studio, backend: FakeBackend, tmp_path: Path
+) -> None:
+    file = '{path: /etc/place, content: "${{ kit.env.PLACE }}"}'
+    text = f'schemaVersion: "3"\nkind: mixin\ncapabilities:\n  - type: {LIFECYCLE}\n    config: {{files: [{file}]}}\n'
+    place = layout(tmp_path / "placed", {"1.0": build_kit(descriptor_from(text))})
+    studio.composer.add(BASE)
+    studio.composer.add(f"oci:{place}:1.0")
+    await studio.composer.settled()
+    studio.composer.apply(replace(studio.composer.value.state, environment={"PLACE": "here"}))
+    plan = (await studio.composer.settled()).plan
+    lock = await studio.approvals.approve(await studio.approvals.request("team", plan), frozenset())
+    await studio.sandboxes.launch(lock, LaunchOptions("team", env={"PLACE": "here"})).wait()
+    again = await Studio.open(studio.options, backend)
+    await again.sandboxes.recreate("team").wait()
+    assert backend.recreated == [lock]
+    await again.close()
+
+
+async def test_another_decision_takes_the_place_of_a_sandboxes_lock(studio: Studio, backend: FakeBackend) -> None:
+    await launch(studio)
+    other = replace(backend.created[0][0], sha256="other")
+    await studio.sandboxes.recreate("team", other).wait()
+    assert backend.recreated == [other]
 
 
 async def test_recreate_of_what_was_never_approved_here_is_refused(studio: Studio, backend: FakeBackend) -> None:
