@@ -25,6 +25,7 @@ from kitstudio.registry.reference import (
 from kitstudio.registry.source import RegistryError, Source
 from kitstudio.services.catalog_values import SourceKind
 from kitstudio.services.home import Home
+from kitstudio.services.local_folders import LocalFolders
 from kitstudio.services.network_settings import NETWORK_KEYS, network_of
 from kitstudio.services.settings import Settings
 from kitstudio.services.stand_ins import Later, Nowhere
@@ -91,6 +92,7 @@ class Places:
         self._sign_ins: SignIns | None = None
         self._index: KitIndex | None = None
         self.local = Place("local", "", "On this machine", SourceKind.LAYOUT, LayoutSource(home.blobs), LOCAL)
+        self.folders = LocalFolders(home.data / "local-folders.json")
         self._settings.changed.subscribe(self._settings_changed)
 
     @property
@@ -209,7 +211,9 @@ class Places:
         from kitstudio.services.importing import import_folder, import_layout
 
         if isinstance(location, FolderLocation):
-            return await import_folder(location.path, self._home.blobs, lambda reference: self.of(reference).source)
+            made = await import_folder(location.path, self._home.blobs, lambda reference: self.of(reference).source)
+            await self.folders.note(str(made[0]), location.path)
+            return made
         source = self.layout(location.path).source
         assert isinstance(source, LayoutSource)
         return await import_layout(source, location, self._home.blobs)
