@@ -231,6 +231,13 @@ def _sandboxes(command: _Command) -> None:
     ):
         command(name, f"sandboxes:{name}", about).add_argument("name", metavar="NAME")
     command("ls", "sandboxes:ls", "sandboxes")
+    files = command("files", "files:files", "a folder of a running sandbox")
+    files.add_argument("name", metavar="NAME")
+    files.add_argument("path", nargs="?", default="", metavar="PATH", help="default: where its programs begin")
+    copy = command("cp", "files:cp", "copy one file out of a running sandbox, or into it")
+    copy.add_argument("source", metavar="NAME:/PATH|FILE")
+    copy.add_argument("target", metavar="FILE|NAME:/PATH")
+    copy.add_argument("--force", action="store_true", help="replace a file that is there")
     ports = command("ports", "reach:ports", "published ports of a sandbox")
     ports.add_argument("name", metavar="NAME")
     ports.add_argument(

@@ -99,6 +99,7 @@ class FakeBackend:
     """``Backend`` in memory. ``fail``: what the next create raises; ``gate``: create waits for it."""
 
     def __init__(self) -> None:
+        self.shown_files: Files | None = None
         self.boxes: dict[str, SandboxStatus] = {}
         self.created: list[tuple[ApprovedLock, LaunchOptions]] = []
         self.recreated: list[ApprovedLock] = []
@@ -222,7 +223,10 @@ class FakeBackend:
         return {"interactive": ("agent",), "headless": (), "shell": ("/bin/sh",)}
 
     def files(self, name: str, user: str = "") -> Files:
-        raise SandboxError("No files here.")
+        self._find(name)
+        if self.shown_files is None:
+            raise SandboxError("No files here.")
+        return self.shown_files
 
     async def renewed(self, name: str) -> Mapping[str, str]:
         return self.fresh.pop(name, {})

@@ -43,18 +43,24 @@ class LogView(QWidget):
         self.follow.setCheckable(True)
         self.follow.setChecked(True)
         self.follow.toggled.connect(self._follow)
-        self.find = SearchField(theme, tr("Find in the log"), tr("Find in the log"))
-        self.find.setObjectName("logFind")
-        self.find.setMaximumWidth(theme.px(260))
-        self.find.textChanged.connect(lambda _text: self._seek(again=False))
-        self.find.installEventFilter(self)
+        self.search = SearchField(theme, tr("Find in the log"), tr("Find in the log"))
+        self.search.setObjectName("logFind")
+        self.search.setMaximumWidth(theme.px(260))
+        self.search.textChanged.connect(lambda _text: self._seek(again=False))
+        self.search.installEventFilter(self)
         self._verdict = text_label("", Type.SMALL, "secondary")
         self.pane.verticalScrollBar().valueChanged.connect(self._scrolled)
         self._filling = False
         keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self._open_find)
         keys.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         bar = row(
-            text_label(tr("Log"), Type.NAME), self.find, self._verdict, None, self.follow, copy, margins=(16, 6, 16, 6)
+            text_label(tr("Log"), Type.NAME),
+            self.search,
+            self._verdict,
+            None,
+            self.follow,
+            copy,
+            margins=(16, 6, 16, 6),
         )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -88,18 +94,18 @@ class LogView(QWidget):
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 self._seek(again=True, backwards=bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
                 return True
-            if event.key() == Qt.Key.Key_Escape and self.find.text():
-                self.find.clear()
+            if event.key() == Qt.Key.Key_Escape and self.search.text():
+                self.search.clear()
                 return True
         return super().eventFilter(watched, event)
 
     def _open_find(self) -> None:
-        self.find.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.find.selectAll()
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
 
     def _seek(self, *, again: bool, backwards: bool = False) -> None:
         """To the next place; beyond the last one the first again."""
-        text = self.find.text()
+        text = self.search.text()
         cursor = self.pane.textCursor()
         if not again:
             cursor.setPosition(cursor.selectionStart())

@@ -494,12 +494,12 @@ def test_log_is_followed_until_somebody_looks_up_and_searched(qtbot: QtBot, loop
     view.show_log(lines)
     bar = view.pane.verticalScrollBar()
     assert bar.value() == bar.maximum() > 0
-    qtbot.keyClicks(view.find, "line 42")
+    qtbot.keyClicks(view.search, "line 42")
     assert view.pane.textCursor().selectedText() == "line 42" and not view.follow.isChecked()
     place = bar.value()
     view.show_log(lines + "more\n")
     assert bar.value() == place and view.pane.textCursor().selectedText() == "line 42"
-    qtbot.keyClicks(view.find, "x")
+    qtbot.keyClicks(view.search, "x")
     assert view._verdict.text() == "Not found"
     qtbot.mouseClick(view.follow, Qt.MouseButton.LeftButton)
     assert bar.value() == bar.maximum()
