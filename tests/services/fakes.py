@@ -28,6 +28,7 @@ from kitstudio.runtime.backend import (
     Terminal,
 )
 from kitstudio.runtime.capabilities.agent_sessions import AgentSessions, Verb, session_argv
+from kitstudio.runtime.files import Files
 from tests.builders import AMD64, descriptor, kit_image, layer, layout, network
 
 V2 = "application/vnd.docker.sandbox.kit.v2"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtWidgets import QMenu, QStackedWidget, QTabBar, QToolButton, QVBoxLayout, QWidget
 
 from kitstudio.models.words import claim
@@ -59,6 +59,7 @@ class SandboxTerminals(QWidget):
         self.tabs.setUsesScrollButtons(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.tabs.setProperty("small", True)
+        self.tabs.setIconSize(QSize(theme.px(14), theme.px(14)))
         self.tabs.currentChanged.connect(self._show)
         self.tabs.tabBarDoubleClicked.connect(lambda index: self.rename(index))
         self.new = icon_button(theme, "plus", tr("New terminal (Ctrl+Shift+T)"), small=True, object_name="terminalNew")

@@ -14,7 +14,7 @@ from kitstudio.ui.flow import ScrollContent
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.sandboxes.lifecycle_view import output_pane, plain_output
 from kitstudio.ui.theme import Theme
-from kitstudio.ui.widgets.basic import button, holder, line, row, set_ground, text_label
+from kitstudio.ui.widgets.basic import button, give_icon, holder, line, row, set_ground, text_label
 from kitstudio.ui.widgets.composite import SearchField
 from kitstudio.ui.widgets.text import tr
 
@@ -36,10 +36,11 @@ class LogView(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = theme
         self.pane = output_pane(theme, tr("Log"), "sandboxLog")
         copy = button(theme, tr("Copy all"), "copy", "link", name="logCopy")
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.pane.toPlainText()))
-        self.follow = button(theme, tr("Follow"), "arrow-down", "flat", small=True, name="logFollow")
+        self.follow = button(theme, tr("Following"), "check", "flat", small=True, name="logFollow")
         self.follow.setCheckable(True)
         self.follow.setChecked(True)
         self.follow.toggled.connect(self._follow)
@@ -126,6 +127,9 @@ class LogView(QWidget):
         self._verdict.setText("" if found else tr("Not found"))
 
     def _follow(self, on: bool) -> None:
+        self.follow.setText(tr("Following") if on else tr("Follow"))
+        self.follow.setAccessibleName(self.follow.text())
+        give_icon(self._theme, self.follow, "check" if on else "arrow-down", 14)
         if on:
             bar = self.pane.verticalScrollBar()
             bar.setValue(bar.maximum())
