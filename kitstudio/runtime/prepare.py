@@ -64,7 +64,12 @@ def refuse_own_folders(workspace: Path | None, own: Sequence[Path]) -> None:
     """The guest writes where the workspace is: never where approvals, plans or layers of any sandbox lie."""
     if workspace is None:
         return
-    real = workspace.resolve()
+    try:
+        real = workspace.resolve()
+    except (OSError, RuntimeError) as error:
+        raise SandboxError(
+            f"The workspace cannot be used: {error}.", where=str(workspace), remedy="Choose a folder that exists."
+        ) from error
     for folder in own:
         kept = folder.resolve()
         if real.is_relative_to(kept) or kept.is_relative_to(real):
