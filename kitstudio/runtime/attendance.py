@@ -217,7 +217,8 @@ def _spawn(folder: SandboxFolder) -> subprocess.Popen[bytes]:
     (folder.path / "control.sock").unlink(missing_ok=True)
     with folder.crash.open("wb") as crash:
         child = subprocess.Popen(
-            [sys.executable, "-m", "kitstudio.runtime.supervisor", str(folder.path)],
+            # -P: no module of ours is ever looked for in the folder it works in
+            [sys.executable, "-P", "-m", "kitstudio.runtime.supervisor", str(folder.path)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=crash,

@@ -214,7 +214,8 @@ def _write_image(
         if status != 0:
             complaints.seek(0)
             words = complaints.read(4000).decode("utf-8", "replace").strip()
-            if os.strerror(errno.ENOSPC) in words:
+            # on a full disk its words may not have fitted either
+            if os.strerror(errno.ENOSPC) in words or (not words and shutil.disk_usage(image.parent).free < len(tar)):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             raise SandboxError(f"The layer could not be converted: {words[-400:]!a}")
     with image.open("rb") as stream:

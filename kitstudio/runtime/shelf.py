@@ -19,10 +19,11 @@ _YOUNG_SECONDS = 60.0
 
 def claim(sandboxes: Path, name: str, approved: ApprovedLock, options: LaunchOptions) -> tuple[SandboxFolder, int]:
     """The name, taken by one rename: whoever comes second finds it in use. Gives the folder and its held lock."""
-    sandboxes.mkdir(parents=True, exist_ok=True, mode=0o700)
-    made = SandboxFolder(sandboxes / f".new-{secrets.token_hex(6)}")
-    made.path.mkdir(mode=0o700)
-    lock = made.try_lock()
+    with state.disk_full_is_told(sandboxes):
+        sandboxes.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made = SandboxFolder(sandboxes / f".new-{secrets.token_hex(6)}")
+        made.path.mkdir(mode=0o700)
+        lock = made.try_lock()
     assert lock is not None
     try:
         made.write(
@@ -59,7 +60,7 @@ def sweep(sandboxes: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     for path in sandboxes.glob(".new-*"):
         with suppress(OSError):
-            if time.time() - path.stat().st_mtime > _YOUNG_SECONDS:
+            if abs(time.time() - path.stat().st_mtime) > _YOUNG_SECONDS:  # a clock may have been put back
                 shutil.rmtree(path, ignore_errors=True)
 
 

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import json
 import os
 import re
 import signal
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -254,6 +255,22 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """The same for any text."""
+    with disk_full_is_told(path.parent):
+        _replace(path, text)
+
+
+@contextmanager
+def disk_full_is_told(place: Path) -> Iterator[None]:
+    """A full disk as a ``SandboxError`` that names the place."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise SandboxError("The disk is full.", where=str(place), remedy="Free some space, then try again.") from error
+
+
+def _replace(path: Path, text: str) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:

@@ -488,8 +488,14 @@ class Supervisor:
 
     def _note(self, **changes: Any) -> None:
         self._record = dataclasses.replace(self._record, **changes)
-        if self.folder.path.exists():
+        if not self.folder.path.exists():
+            return
+        try:
             self.folder.write(self._record)
+        except SandboxError as error:
+            if self._record.state is not State.RUNNING:
+                raise
+            log.warning("the record was not written: %s", error)  # what runs goes on running
 
     def _hooks_changed(self, runs: tuple[HookRun, ...]) -> None:
         state.write_json(self.folder.hooks, to_json(runs[-500:]))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import kitstudio
 from kitstudio.models.errors import KitStudioError
+from kitstudio.runtime.backend import State
 
 if TYPE_CHECKING:
     from kitstudio.services.app import Studio
@@ -53,6 +54,7 @@ async def examine(studio: Studio) -> tuple[Check, ...]:
         _guarded("display", _display),
         _guarded("settings", lambda: _settings(studio)),
         _guarded("locks", lambda: _locks(studio)),
+        _guarded("sandboxes", lambda: _sandboxes(studio)),
     )
     return (
         Check(
@@ -174,6 +176,20 @@ async def _locks(studio: Studio) -> Check:
     if faults:
         return Check("locks", Verdict.WARN, " ".join(faults), "Approve those sets again.")
     return Check("locks", Verdict.OK, f"{len(names)} in force")
+
+
+async def _sandboxes(studio: Studio) -> Check:
+    found = await studio.sandboxes.refresh()
+    broken = [each for each in found if each.state is State.BROKEN]
+    if broken:
+        return Check(
+            "sandboxes",
+            Verdict.WARN,
+            " ".join(f"{each.name}: {each.broken}" for each in broken),
+            " ".join(f"“{each.repair}” in the window, or: kitstudio start {each.name}." for each in broken),
+        )
+    running = sum(each.state is State.RUNNING for each in found)
+    return Check("sandboxes", Verdict.OK, f"{len(found)} here, {running} running, none broken")
 
 
 async def _guarded(name: str, check: Callable[[], Awaitable[Check]]) -> Check:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from kitstudio.runtime.backend import SandboxStatus, State
 from kitstudio.services import doctor
 from tests.cli.conftest import Kitstudio
+from tests.services.fakes import FakeBackend
 
 
 def test_settings_are_listed_read_and_set(kitstudio: Kitstudio) -> None:
@@ -26,6 +28,19 @@ def test_doctor_names_verdict_and_remedy_of_each(kitstudio: Kitstudio) -> None:
     assert all(set(check) == {"name", "verdict", "detail", "remedy"} for check in checks.values())
     assert checks["acceleration"]["verdict"] == "warn" and checks["acceleration"]["remedy"]
     assert checks["demo catalog"]["verdict"] == "ok"
+
+
+def test_doctor_names_broken_sandboxes_and_what_mends_them(kitstudio: Kitstudio, backend: FakeBackend) -> None:
+    def found() -> dict[str, str]:
+        checks = kitstudio("doctor", "--json").document["checks"]
+        return next(check for check in checks if check["name"] == "sandboxes")
+
+    assert (found()["verdict"], found()["detail"]) == ("ok", "0 here, 0 running, none broken")
+    backend.boxes["box"] = SandboxStatus(
+        "id", "box", State.BROKEN, "demo", "", broken="Its supervisor ended.", repair="Clean up"
+    )
+    assert found()["verdict"] == "warn" and found()["detail"] == "box: Its supervisor ended."
+    assert "Clean up" in found()["remedy"] and "kitstudio start box" in found()["remedy"]
 
 
 def test_a_missing_tool_is_named_with_its_package(kitstudio: Kitstudio, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from kitstudio.runtime.backend import Decision
 from kitstudio.runtime.codec import from_json, to_json
 
 KEPT = 2000
+log = logging.getLogger("kitstudio.supervisor")
 FILE_LIMIT = 4 << 20
 
 
@@ -31,15 +33,22 @@ class DecisionLog:
         self._ring.append(decision)
         self.refused += decision.verdict == "refused"
         if self._file is not None:
-            if self._file.exists() and self._file.stat().st_size > FILE_LIMIT:
-                self._file.replace(self._file.with_suffix(".old"))
-            with self._file.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(to_json(decision)) + "\n")
+            try:
+                _append(self._file, json.dumps(to_json(decision)) + "\n")
+            except OSError as error:  # a full disk takes no sandbox's network away; the ring still has it
+                log.warning("a decision was not written: %s", error)
         self._changed()
 
     def all(self) -> tuple[Decision, ...]:
         """What is kept, oldest first."""
         return tuple(self._ring)
+
+
+def _append(file: Path, line: str) -> None:
+    if file.exists() and file.stat().st_size > FILE_LIMIT:
+        file.replace(file.with_suffix(".old"))
+    with file.open("a", encoding="utf-8") as out:
+        out.write(line)
 
 
 def read_decisions(file: Path) -> tuple[Decision, ...]:
