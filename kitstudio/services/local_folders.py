@@ -28,11 +28,12 @@ MAX_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ChangedFolder:
-    """A member that is older than its folder. ``digest``: of what the folder holds now, empty where that cannot be
-    used and ``problem`` says why."""
+    """A member that is older than its folder. ``made`` and ``digest``: what the folder makes now, empty where that
+    cannot be used and ``problem`` says why."""
 
     reference: str
     folder: Path
+    made: str = ""
     digest: str = ""
     problem: KitStudioError | None = None
 
@@ -63,7 +64,7 @@ class LocalFolders:
                 found.append(ChangedFolder(reference, folder, problem=error))
                 continue
             if (str(made), digest) != (reference, members[reference]):
-                found.append(ChangedFolder(reference, folder, digest))
+                found.append(ChangedFolder(reference, folder, str(made), digest))
         return tuple(found)
 
     async def events(

@@ -10,6 +10,7 @@ from PySide6.QtGui import QUndoStack
 from kitstudio.models.errors import KitStudioError
 from kitstudio.models.plan import Plan, Remedy
 from kitstudio.services.composer import Composer
+from kitstudio.services.local_folders import ChangedFolder
 from kitstudio.services.set_changes import Proposal
 from kitstudio.ui.composer.undo import SetHistory
 from kitstudio.ui.widgets.text import counted, tr, visible
@@ -52,6 +53,19 @@ class Edits(QObject):
         """Another version or Kit in a Kit's place."""
         words = tr("Replace {old} with {new}").format(old=short(old), new=short(new))
         done = self._step(words, lambda: self._composer.replace(old, new))
+        if done:
+            self.replaced.emit()
+        return done
+
+    def use_folder(self, change: ChangedFolder) -> bool:
+        """What a member's folder makes now, in the member's place."""
+
+        def use() -> None:
+            if change.made != change.reference:
+                self._composer.replace(change.reference, change.made)
+            self._composer.add(f"{change.made}@{change.digest}")
+
+        done = self._step(tr("Use the changed folder of {kit}").format(kit=short(change.reference)), use)
         if done:
             self.replaced.emit()
         return done

@@ -26,6 +26,7 @@ from kitstudio.ui.composer.edits import Edits
 from kitstudio.ui.composer.exporting import Exporting
 from kitstudio.ui.composer.file_handle import FileHandle
 from kitstudio.ui.composer.files import SetFiles
+from kitstudio.ui.composer.folder_changes import FolderChanges
 from kitstudio.ui.composer.graph.pane import GraphPane
 from kitstudio.ui.composer.launching import Launching
 from kitstudio.ui.composer.menus import KitActions, kit_menu, version_menu
@@ -55,6 +56,7 @@ class ComposerPage(Page):
         self.edits = Edits(studio.composer, self)
         self.steps = self.undo_stack = self.edits.stack
         self.files = SetFiles(studio, theme, self.edits, self._tasks, self)
+        self.folder_changes = FolderChanges(studio, self.edits, self._tasks, self)
         self.launching = Launching(studio, theme, navigator, self._tasks, self)
         self.changing = Changing(studio, theme, navigator, self.files, self.edits, self._tasks, self)
         self.exporting = Exporting(studio, theme, self._tasks, self)
@@ -238,6 +240,7 @@ class ComposerPage(Page):
         self.bar.open.setMenu(self._file_menu)
         self.exporting.fill_menu(self.bar.export)
         self.notices.serve(self.files)
+        self.notices.serve_folders(self.folder_changes)
         self.edits.starts.connect(self.notices.quiet)
         self.edits.failed.connect(self.notices.tell_failure)
         self.edits.replaced.connect(lambda: self._tasks.start(self.launching.propose(self.steps), "propose"))
@@ -291,6 +294,7 @@ class ComposerPage(Page):
 
     def _show(self, composition: Composition) -> None:
         plan = composition.plan
+        self.folder_changes.follow(composition)
         told = bool(composition.text_error) or any(problem.kits for problem in plan.problems)
         empty = not plan.members and not told
         graph = self.bar.view.value() == "graph" and not empty
