@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from kitstudio.ui.fonts import Type
 from kitstudio.ui.theme import Theme, Token
-from kitstudio.ui.widgets.basic import Icon, button, column, holder, line, row, text_label
+from kitstudio.ui.widgets.basic import Icon, button, column, holder, line, row, set_ground, text_label
 from kitstudio.ui.widgets.text import tr
+
+WIDTH, TALL = 480, 320
+"""How wide the question is, and how high its words may be before they scroll."""
 
 
 class ConfirmDialog(QDialog):
@@ -23,7 +26,13 @@ class ConfirmDialog(QDialog):
         self.setWindowModality(Qt.WindowModality.WindowModal)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         icon = Icon(theme, "serious", 20, Token.SERIOUS)
-        words = column(text_label(title, Type.STRONG, wrap=True), text_label(sentence, wrap=True), spacing=theme.px(6))
+        said = text_label(sentence, wrap=True)
+        said.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        heading = text_label(title, Type.STRONG, wrap=True)
+        for label in (heading, said):
+            label.setMinimumHeight(label.heightForWidth(theme.px(WIDTH - 76)))
+        tall = said.minimumHeight() > theme.px(TALL)
+        words = column(heading, _scrolled(said, theme.px(TALL)) if tall else said, spacing=theme.px(6))
         head = row(icon, spacing=theme.px(12), margins=(theme.px(20), theme.px(18), theme.px(20), theme.px(18)))
         head.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
         head.addLayout(words, 1)
@@ -38,8 +47,21 @@ class ConfirmDialog(QDialog):
         layout.addWidget(holder(head, "raised"), 1)
         layout.addWidget(line())
         layout.addWidget(holder(row(None, self.go, self.stay, margins=(20, 12, 20, 12)), "background"))
-        self.setMinimumWidth(theme.px(460))
+        self.setFixedWidth(theme.px(WIDTH))
 
     def _go(self) -> None:
         self.confirmed.emit()
         self.accept()
+
+
+def _scrolled(label: QLabel, height: int) -> QScrollArea:
+    """Words that are longer than a dialog should be high; the keys reach them."""
+    area = QScrollArea()
+    area.setFrameShape(QScrollArea.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidget(label)
+    set_ground(label, "raised")
+    area.setAccessibleName(label.text())
+    area.setMinimumHeight(height)
+    return area

@@ -8,12 +8,15 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDialog, QMenu, QPushButton
+from PySide6.QtWidgets import QDialog, QLabel, QMenu, QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from kitstudio.runtime.backend import State
+from kitstudio.ui.sandboxes.confirm import ConfirmDialog
 from kitstudio.ui.sandboxes.detail import NETWORK, TERMINAL
 from kitstudio.ui.sandboxes.terminals import Mode, Opening, SandboxTerminals, command_fault, words_of
+from kitstudio.ui.theme import Mode as Look
+from kitstudio.ui.theme import Theme
 from tests.ui.sandboxes.test_sandboxes_ui import STATUS, Stage, loop  # noqa: F401
 
 CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
@@ -175,3 +178,15 @@ def test_a_sandbox_that_goes_says_so_in_its_terminals(
     pty.wait = lost  # type: ignore[method-assign]
     pty._end.set()
     stage.until(lambda: "The sandbox stopped." in panel.strip.accessibleName())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "scrolls"), [("Short.", False), ("• a line\n" * 12, False), ("word " * 900, True)]
+)
+def test_a_question_shows_all_its_words(qtbot: QtBot, sentence: str, scrolls: bool) -> None:
+    dialog = ConfirmDialog(Theme(Look.DARK), "Recreate?", sentence, "Go on")
+    qtbot.addWidget(dialog)
+    dialog.show()
+    said = next(label for label in dialog.findChildren(QLabel) if label.text() == sentence)
+    assert said.height() >= said.heightForWidth(said.width())
+    assert bool(dialog.findChildren(QScrollArea)) == scrolls and dialog.height() < 600
