@@ -25,7 +25,7 @@ def hooks(
     return capability("lifecycle@1", {"install": install or [], "startup": startup or [], **more})
 
 
-async def test_a_sandbox_from_create_to_remove(tmp_path: Path) -> None:
+async def test_a_sandbox_from_create_to_remove_row_58(tmp_path: Path) -> None:
     async with bench(tmp_path) as b:
         fetch = f"wget -q -O - http://pkgs.test:{b.port}/from-hook"
         b.kits(
@@ -156,7 +156,7 @@ async def test_a_cancelled_launch_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("victim", ["supervisor", "machine"])
-async def test_a_killed_process_leaves_a_sandbox_that_can_be_mended(tmp_path: Path, victim: str) -> None:
+async def test_a_killed_process_leaves_a_sandbox_that_can_be_mended_row_92(tmp_path: Path, victim: str) -> None:
     async with bench(tmp_path) as b:
         b.kits()
         await b.create()
@@ -175,14 +175,16 @@ async def test_a_killed_process_leaves_a_sandbox_that_can_be_mended(tmp_path: Pa
         assert await b.sh("cat /work/kept") == "kept\n"
 
 
-async def test_a_workspace_is_the_working_directory(tmp_path: Path) -> None:
-    place = tmp_path / "my files, with a comma"
-    place.mkdir()
+async def test_a_workspace_is_the_working_directory_row_89(tmp_path: Path) -> None:
+    real = tmp_path / ("a long folder " * 15) / "my files, with a comma"
+    real.mkdir(parents=True)
+    place = tmp_path / "link"
+    place.symlink_to(real)
     (place / "from-host").write_text("host\n")
     async with bench(tmp_path) as b:
         b.kits()
         status = await b.create(workspace=place)
-        assert status.workspace == str(place)
+        assert Path(status.workspace).resolve() == real
         assert await b.sh("pwd; cat from-host; id -u; echo guest > from-guest") == "/work\nhost\n1000\n"
         assert (place / "from-guest").read_text() == "guest\n"
         assert (place / "from-guest").stat().st_uid == os.getuid()
@@ -205,7 +207,7 @@ async def test_the_hosts_own_services_need_their_exact_entry_row_61(tmp_path: Pa
         assert len(b.asked) == 2
 
 
-async def test_two_sandboxes_share_neither_hosts_nor_ports_and_any_window_may_use_them_row_55(tmp_path: Path) -> None:
+async def test_two_sandboxes_share_neither_hosts_nor_ports_in_any_window_row_55_row_85(tmp_path: Path) -> None:
     async with bench(tmp_path) as b:
         for name, host in (("one", "pkgs.test"), ("two", "run.test")):
             allow: list[JsonValue] = [f"{host}:{b.port}"]
@@ -248,7 +250,7 @@ async def test_a_guest_that_crashes_is_said_to_have_and_its_log_is_kept_row_94(t
 
 
 @pytest.mark.parametrize("phase", [LaunchPhase.PULL, LaunchPhase.CONVERT, LaunchPhase.BOOT, LaunchPhase.INSTALL])
-async def test_a_program_killed_during_create_leaves_nothing(tmp_path: Path, phase: LaunchPhase) -> None:
+async def test_a_program_killed_during_create_leaves_nothing_row_91(tmp_path: Path, phase: LaunchPhase) -> None:
     async with bench(tmp_path) as b:
         creator = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "tests.runtime.create_and_wait", str(tmp_path), phase.value,

@@ -141,7 +141,9 @@ async def test_a_hook_sees_what_it_lists_and_the_sandboxs_own_baseline(
     }  # fmt: skip
 
 
-async def test_a_failing_hook_names_kit_and_index_stops_the_rest_and_is_no_sandbox_row_74(tmp_path: Path) -> None:
+async def test_a_failing_hook_names_kit_and_index_stops_the_rest_and_is_no_sandbox_row_74(
+    tmp_path: Path,
+) -> None:
     lifecycle = Lifecycle((hook("install", "bad", 2), hook("install", "never", 3)), (hook("startup", "s"),))
     async with running(make_folder(tmp_path / "box", lifecycle=lifecycle)) as box:
         box.guest.answer = lambda argv: ExecResult(3, b"", b"no such package\n")
@@ -353,7 +355,7 @@ async def test_the_proxy_behind_the_guests_port_obeys_the_phase(tmp_path: Path) 
         assert (row.phase, row.verdict) == ("runtime", "refused")
 
 
-async def test_the_agents_profile_points_at_bodies_and_keeps_what_was_there(tmp_path: Path) -> None:
+async def test_the_agents_profile_points_at_bodies_and_keeps_what_was_there_row_80(tmp_path: Path) -> None:
     profile = Profile("/work/../AGENTS.md", (Body("k", "/kit/ctx.md"), Body("m", "/.kit-context/02-m.md", "be kind")))
     async with running(make_folder(tmp_path / "box", profile=profile)) as box:
         box.guest.files["/work/../AGENTS.md"] = b"mine\xff\n"

@@ -75,7 +75,9 @@ async def box(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Attacke
         async with tripwire() as trap, bench(home) as b:
             b.kits(
                 capability("privileged@1", {}),
-                capability("network-policy@1", {"runtime": {"allow": [f"run.test:{b.port}", "**"]}}),
+                capability(
+                    "network-policy@1", {"runtime": {"allow": [f"run.test:{b.port}", "**"], "deny": ["denied.test"]}}
+                ),
                 files=files,
             )
             await b.create()
@@ -101,6 +103,26 @@ async def test_no_way_of_writing_an_address_passes_the_proxy(box: Attacked) -> N
     for form in forms:
         answer = await box.proxy(f"CONNECT {form}:{port} HTTP/1.1\\r\\nHost: {form}:{port}\\r\\n\\r\\n")
         assert answer[9:12] in ("400", "403", "502"), (form, answer)
+    await box.still_well()
+
+
+async def test_a_refusal_looks_the_same_by_every_way_row_56(box: Attacked) -> None:
+    port = box.bench.port
+    for way in (
+        f"wget -q -O - http://denied.test:{port}/",
+        f"env -u http_proxy wget -q -O - http://denied.test:{port}/",
+        f"nc -w 5 denied.test {port} </dev/null",
+    ):
+        before = len(await box.bench.backend.decisions("box"))
+        await box.root(way)
+        (row,) = (await box.bench.backend.decisions("box"))[before:]
+        assert (row.verdict, row.host, row.port, row.reason) == (
+            "refused",
+            "denied.test",
+            port,
+            "denied by denied.test",
+        )
+        assert row.path.endswith(".deny[0]"), row
     await box.still_well()
 
 
