@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +43,7 @@ def builder_command(file: Path, folder: Path) -> str:
     layout = folder.parent / f"{folder.name}.oci"
     output = f"type=oci,tar=false,dest={layout}"
     command = shlex.join(["docker", "buildx", "build", "--output", output, "-f", str(file), str(folder)])
-    found = "Run" if shutil.which("docker") else "Where Docker with buildx is installed, run"
-    return f"{found}: {command} Then use oci:{layout}."
+    return f"Where Docker with buildx is installed, run: {command} Then use oci:{layout}."
 
 
 def _read(file: Path, folder: Path) -> RecipeText:
