@@ -13,6 +13,9 @@ from kitstudio.ui.widgets.basic import button, give_icon, row, set_ground
 from kitstudio.ui.widgets.composite import Segmented
 from kitstudio.ui.widgets.text import counted, tr
 
+TYPED = 60
+"""Pixels of the reference field that stay in the narrowest bar."""
+
 
 class Toolbar(QWidget):
     """Buttons and the reference field. ``typed(text)`` when something is to be added."""
@@ -39,6 +42,9 @@ class Toolbar(QWidget):
         self.export = button(theme, tr("Export"), "export", name="composerExport")
         self.publish = button(theme, tr("Publish"), "upload", name="composerPublish")
         self.launch = button(theme, tr("Launch"), "play", "primary", name="composerLaunch")
+        self._launch = tr("Launch")
+        for tool in self.tools():
+            tool.setAccessibleName(tool.text())
         bar = row(spacing=8, margins=(16, 8, 16, 8))
         bar.addWidget(self.reference, 3)
         bar.addWidget(self.view)
@@ -70,19 +76,45 @@ class Toolbar(QWidget):
             words = tr("Launch: the set cannot be read")
         else:
             words = tr("Launch")
-        self.launch.setText(words)
+        self._launch = words
         self.launch.setAccessibleName(words)
         give_icon(self.theme, self.launch, "play", 16, Token.ON_ACCENT if plan.launchable else Token.DISABLED)
         self.export.setEnabled(not empty)
         self.publish.setEnabled(not empty and not plan.loading)
+        self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Where there is little room, what is known by its icon gives up its word, not its name."""
         super().resizeEvent(event)
-        small = event.size().width() < self.theme.px(1000)
-        for tool, words in ((self.open, tr("Open")), (self.save, tr("Save"))):
-            tool.setText("" if small else words)
-            tool.setToolTip(words if small else "")
+        self._fit()
+
+    def _fit(self) -> None:
+        """Where there is little room, what is known by its icon gives up its word, not its name; one after another, and
+        last the launch button its reason. Nothing is cut."""
+        small = self.width() < self.theme.px(1000)
+        worded = (
+            (self.open, tr("Open"), small),
+            (self.save, tr("Save"), small),
+            (self.export, tr("Export"), False),
+            (self.publish, tr("Publish"), False),
+            (self.launch, self._launch, False),
+        )
+        for tool, words, bare in worded:
+            self._word(tool, words, bare)
+        for tool, words, bare in worded:
+            if not bare and self._needed() > self.width():
+                self._word(tool, words, bare=True)
+
+    def _word(self, tool: QPushButton, words: str, bare: bool) -> None:
+        shown = tr("Launch") if bare and tool is self.launch else "" if bare else words
+        if tool.text() != shown:
+            tool.setText(shown)
+        tool.setToolTip(words if bare else "")
+
+    def _needed(self) -> int:
+        """The width at which every part stands whole, with a few letters of the reference."""
+        parts = (self.view, *self.tools())
+        gaps = self.theme.px(8) * (len(parts) + 1) + self.theme.px(32)
+        return sum(part.sizeHint().width() for part in parts) + gaps + self.theme.px(TYPED)
 
     def _add_typed(self) -> None:
         text = self.reference.text().strip()
