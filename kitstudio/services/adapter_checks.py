@@ -37,7 +37,7 @@ class Waiver:
 CHECKS: tuple[Check, ...] = (
     Check("adapter/known-types", "capabilities prints each claimed type on its own line and writes nothing."),
     Check("adapter/refusal", "A Kit that requires an unclaimed type is refused with 2, and nothing of it is left."),
-    Check("adapter/failure", "A Kit that cannot be found, or must be built first, is a failure and not a refusal."),
+    Check("adapter/failure", "A Kit that cannot be found, or built here, is a failure and not a refusal."),
     Check("adapter/own-home", "The adapter works in no home a person decided something in."),
     Check("adapter/exec", "exec passes arguments, standard output and the exit status through, without a terminal."),
     Check("adapter/exec-identity", "exec runs as the sandbox's agent."),
@@ -46,7 +46,7 @@ CHECKS: tuple[Check, ...] = (
     Check("adapter/approved-by", "What is approved for a suite stands in the records under the suite's name."),
     Check("adapter/env-expanded", "An override wins over image and argument, empty ones too, and files expand to it."),
     Check("adapter/args", "Arguments reach the Kits that declare them literally; an undeclared one is refused."),
-    Check("adapter/folders", "A Kit folder that is declarations alone is a Kit; so is an image layout."),
+    Check("adapter/folders", "A Kit folder whose recipe needs nothing to be run is a Kit; so is an image layout."),
     Check("lifecycle/install-once", "Install hooks run once at create; startup hooks at every boot."),
     Check("lifecycle/scrubbed", "A hook sees nothing of the host's environment, baseline variables included."),
     Check("lifecycle/failure", "A hook that fails ends the create as a failure, not as a refusal."),
@@ -93,8 +93,10 @@ WAIVERS: tuple[Waiver, ...] = (
     Waiver("agent-sessions@1", "Judged by tests of the runtime, not through the adapter."),
     Waiver("agent-skill@1", "Judged by tests of the runtime, not through the adapter."),
     Waiver("agent-skills@1", "Judged by tests of the runtime, not through the adapter."),
+    Waiver("kit-registry@1", "Judged by tests of the runtime, not through the adapter."),
+    Waiver("usb-device@1", "Judged by tests of the runtime, not through the adapter."),
     Waiver("sbx@1", "Judged by tests of the runtime, not through the adapter."),
-    Waiver("recipes", "Fixtures with a Dockerfile cannot be created here before something builds them."),
+    Waiver("recipes", "Fixtures whose Dockerfile runs commands must be built elsewhere first."),
 )
 
 

@@ -35,6 +35,8 @@ def plain(suite: Suite, web: Web, tmp_path_factory: pytest.TempPathFactory) -> s
     (folder / "kit.yaml").write_text(
         text + "  - type: com.docker.sandbox/volume@1\n    config: {path: /pocket, size: 8m}\n"
     )
+    (folder / "Dockerfile").write_text("FROM scratch\nCOPY note.txt /etc/note.txt\n")
+    (folder / "note.txt").write_text("copied\n")
     return suite.create(kit, folder)
 
 
@@ -61,8 +63,8 @@ def test_a_credential_without_a_name_presents_no_variable(suite: Suite, plain: s
 
 
 @judges("adapter/folders")
-def test_a_folder_of_declarations_is_a_kit(suite: Suite, plain: str) -> None:
-    assert suite.sh(plain, "grep -c ' /pocket ' /proc/mounts") == "1\n"
+def test_a_folder_whose_recipe_only_copies_is_a_kit(suite: Suite, plain: str) -> None:
+    assert suite.sh(plain, "grep -c ' /pocket ' /proc/mounts; cat /etc/note.txt") == "1\ncopied\n"
 
 
 @judges("long-running@1/idle")

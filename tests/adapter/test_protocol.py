@@ -56,8 +56,8 @@ def test_what_cannot_be_found_or_built_is_a_failure_and_no_refusal(suite: Suite,
     recipe = tmp_path / "recipe"
     recipe.mkdir()
     (recipe / "kit.yaml").write_text('schemaVersion: "3"\nkind: workload\n')
-    (recipe / "Dockerfile").write_text("FROM scratch\n")
-    assert "Dockerfile" in suite.refused(recipe, code=1)
+    (recipe / "Dockerfile").write_text("FROM scratch\nRUN make everything\n")
+    assert "RUN" in suite.refused(recipe, code=1)
     for verb in ("selection", "recreate"):
         assert suite.call("adapter", verb, "tck-none").returncode == 1
     assert suite.call("adapter", "exec", "tck-none", "--", "true").returncode == 125
