@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from kitstudio.services.approvals import GateRefused
 if TYPE_CHECKING:
     from kitstudio.cli.main import Run
     from kitstudio.services.app import Studio
+    from kitstudio.services.composer import Composer
     from kitstudio.services.jobs import Job
 
 EXEC_FAILED, EXEC_REFUSED = 125, 126
@@ -40,6 +42,7 @@ async def launch(run: Run) -> int:
     studio = await run.studio()
     composer = await compose(run)
     name = check_name(lock_name(composer, composer.value.plan, args.name))
+    await _leave_out(run, studio, composer)
     approved = await decide(run, composer, name)
     if approved is None:
         return run.code
@@ -59,6 +62,18 @@ async def launch(run: Run) -> int:
         return await _terminal(studio, name, ())
     run.output.say(f"{status.name} is {status.state.value}. Open its terminal with: kitstudio attach {name}")
     return DONE
+
+
+async def _leave_out(run: Run, studio: Studio, composer: Composer) -> None:
+    """Answer no to what is optional and this computer has nothing for; a replayed record answers by itself."""
+    plan = composer.value.plan
+    if run.args.approve_from or not plan.launchable:
+        return
+    off = await studio.ungrantable(plan)
+    if off:
+        composer.apply(replace(composer.value.state, choices={**composer.value.state.choices, **off}))
+        for place in off:
+            run.output.note(f"Left out, as it is optional and nothing here could grant it: {place}")
 
 
 async def execute(run: Run) -> int:

@@ -25,6 +25,7 @@ from kitstudio.services.sign_in import SignIn
 
 if TYPE_CHECKING:
     from kitstudio.models.lock import ApprovedLock
+    from kitstudio.models.plan import Plan
     from kitstudio.registry.icons import Icons
     from kitstudio.registry.index import KitIndex
     from kitstudio.runtime.backend import Backend, LaunchOptions
@@ -256,6 +257,17 @@ class Studio:
         from kitstudio.services.served_kits import served_kits
 
         return await served_kits(self.approvals, self.places)
+
+    async def ungrantable(self, plan: Plan) -> dict[str, bool]:
+        """Choices that leave out the optional requests, and their groups, that this computer has nothing for now: no
+        identity, agent or secret (§7.1.1). What is required is refused later, by name."""
+        from kitstudio.runtime.host_agent import is_agent
+        from kitstudio.services.availability import Available, missing, services
+
+        identity = bool(self.settings.text("git.name").strip() and self.settings.text("git.email").strip())
+        held = frozenset(await self.credentials.held(services(plan)))
+        agent = self.ssh_agent()
+        return missing(plan, Available(identity, bool(agent) and await asyncio.to_thread(is_agent, agent), held))
 
     async def _renew(self, service: str, text: str) -> None:
         await self.credentials.renew(service, text)

@@ -158,3 +158,22 @@ def test_attach_without_a_terminal_says_so(kitstudio: Kitstudio, team: str) -> N
 @pytest.mark.parametrize(("text", "mib"), [("", 0), ("512", 512), ("512m", 512), ("2g", 2048), ("2GiB", 2048)])
 def test_memory_with_and_without_a_unit(text: str, mib: int) -> None:
     assert _memory(text) == mib
+
+
+def test_launch_leaves_out_what_is_optional_and_nothing_here_grants(
+    kitstudio: Kitstudio, backend: FakeBackend, tmp_path: Path
+) -> None:
+    folder = tmp_path / "commits"
+    folder.mkdir()
+    (folder / "commits.yaml").write_text(
+        'schemaVersion: "3"\nkind: mixin\nversion: 1.0.0\n'
+        "capabilities: [{type: com.docker.sandbox/git-identity@1, optional: true}]\n"
+    )
+    answer = kitstudio("launch", BASE, str(folder), "--name", "one", "--yes", "--detach")
+    assert answer.code == 0 and "nothing here could grant it" in answer.err
+    assert not backend.created[0][0].lock.surface.services
+    kitstudio("settings", "set", "git.name", "Ada")
+    kitstudio("settings", "set", "git.email", "ada@acme.example")
+    answer = kitstudio("launch", BASE, str(folder), "--name", "two", "--yes", "--detach")
+    assert answer.code == 0 and "nothing here could grant it" not in answer.err
+    assert backend.created[1][0].lock.surface.services == ("com.docker.sandbox/git-identity@1",)

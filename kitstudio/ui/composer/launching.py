@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from kitstudio.models.errors import KitStudioError
 from kitstudio.runtime.backend import LaunchOptions
 from kitstudio.services.app import Studio
-from kitstudio.services.composition import Composition
+from kitstudio.services.composition import Composition, JudgedPlan
 from kitstudio.ui.approvals.desk import desk_of
 from kitstudio.ui.composer.launch_dialog import LaunchDialog
 from kitstudio.ui.navigator import Navigator
@@ -56,12 +56,18 @@ class Launching(QObject):
                 remedy="Choose a folder that exists.",
             )
         value = self._studio.composer.value
-        request = await self._studio.approvals.request(lock_name(value), value.plan)
+        plan, off = value.plan, await self._studio.ungrantable(value.plan)
+        if off and isinstance(plan, JudgedPlan):
+            plan = self._studio.judgement.again(plan, off)
+        request = await self._studio.approvals.request(lock_name(value), plan)
         approved = await desk_of(self._studio, self._theme, self._owner).ask(request)
         if approved is None:
             words = tr("Nothing was granted. What you left undecided waits under Approvals.")
             self.told.emit("info", tr("Not launched."), words)
             return
+        if off:
+            left = tr("Optional, and nothing on this computer could grant it: {places}").format(places=", ".join(off))
+            self.told.emit("info", tr("Left out of the sandbox."), left)
         self._studio.sandboxes.launch(approved, options)
         self._navigator.show_sandbox.emit(options.name)
 
