@@ -6,6 +6,7 @@ no invisible letter, no line break, and an end.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -116,6 +117,8 @@ def host(text: str) -> str:
         return f"a host without a name{suffix}"
     if name.lower().rstrip(".") in LOCAL_HOSTS:
         return f"this computer ({shown}){suffix}"
+    if _is_private(name):
+        return f"the private address {shown}{suffix}"
     return shown + suffix
 
 
@@ -156,7 +159,8 @@ def _alphabet(letter: str) -> str:
 
 
 def host_weight(text: str) -> Weight:
-    """How heavy it is to reach a host pattern: everything is critical, a pattern or this computer serious."""
+    """How heavy it is to reach a host pattern: everything is critical; a pattern, a private address
+    or this computer serious."""
     name = split_port(text)[0]
     if name in ("*", "**"):
         return Weight.CRITICAL
@@ -164,9 +168,19 @@ def host_weight(text: str) -> Weight:
         return Weight.NOTICE
     if "*" in name or not name or name.lower().rstrip(".") in LOCAL_HOSTS or _host_warning(text):
         return Weight.SERIOUS
+    if _is_private(name):
+        return Weight.SERIOUS
     if _ADDRESS.match(name):
         return Weight.NOTICE
     return Weight.INFO
+
+
+def _is_private(name: str) -> bool:
+    """Whether a literal address lies inside a private network or on this computer, where no public server is."""
+    try:
+        return not ipaddress.ip_address(name.strip("[]")).is_global
+    except ValueError:
+        return False
 
 
 def split_port(text: str) -> tuple[str, str]:
