@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kitstudio.models.errors import KitStudioError
-from kitstudio.models.lock import ApprovedLock
 
 if TYPE_CHECKING:
+    from kitstudio.models.lock import ApprovedLock
     from kitstudio.runtime.files import Files
 
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kitstudio.runtime.capabilities import CLAIMED
-from kitstudio.services.cache_limits import CacheLimits
-from kitstudio.services.caches import Caches
 from kitstudio.services.catalog import Catalog
 from kitstudio.services.home import Home, open_home
 from kitstudio.services.jobs import Jobs
@@ -32,6 +30,8 @@ if TYPE_CHECKING:
     from kitstudio.runtime.proxy.kit_registry import KitShelf
     from kitstudio.runtime.skill_store import Skills
     from kitstudio.services.approvals import Approvals
+    from kitstudio.services.cache_limits import CacheLimits
+    from kitstudio.services.caches import Caches
     from kitstudio.services.composer import Composer
     from kitstudio.services.credentials import Credentials
     from kitstudio.services.ground import Judgement
@@ -69,13 +69,26 @@ class Studio:
         self._sandboxes: Sandboxes | None = None
         self._publishing: Publishing | None = None
         self._credentials: Credentials | None = None
-        self.cache_limits = CacheLimits(home, self.settings, self._open_digests)
-        self.settings.changed.subscribe(self.cache_limits.note_setting)
         self.settings.changed.subscribe(self._network_changed)
-        self.jobs.changed.subscribe(self.cache_limits.note_job)
-        self.caches = Caches(home, self.cache_limits, lambda: self.kit_index, lambda: self.icons)
         self._housekeeping: asyncio.Task[None] | None = None
         self._update_watch: asyncio.Task[None] | None = None
+
+    @cached_property
+    def cache_limits(self) -> CacheLimits:
+        """What keeps the caches within their limits, on first use; ``start`` runs it."""
+        from kitstudio.services.cache_limits import CacheLimits
+
+        made = CacheLimits(self.home, self.settings, self._open_digests)
+        self.settings.changed.subscribe(made.note_setting)
+        self.jobs.changed.subscribe(made.note_job)
+        return made
+
+    @cached_property
+    def caches(self) -> Caches:
+        """Sizes of the caches and emptying them, on first use."""
+        from kitstudio.services.caches import Caches
+
+        return Caches(self.home, self.cache_limits, lambda: self.kit_index, lambda: self.icons)
 
     @cached_property
     def judgement(self) -> Judgement:
@@ -181,7 +194,7 @@ class Studio:
 
     async def load_gate(self) -> None:
         """Read the modules of composer and gate in a thread, so that their first use does not wait for them."""
-        for name in ("ground", "composer", "approvals", "updates"):
+        for name in ("ground", "composer", "approvals", "updates", "caches"):
             await asyncio.to_thread(importlib.import_module, f"kitstudio.services.{name}")
 
     async def load_runtime(self) -> None:

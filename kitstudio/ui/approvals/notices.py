@@ -7,6 +7,7 @@ the request stays where it waits.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QSystemTrayIcon, QWidget
@@ -14,12 +15,13 @@ from PySide6.QtWidgets import QSystemTrayIcon, QWidget
 from kitstudio.models import words
 from kitstudio.models.review import Finding, Group
 from kitstudio.services.app import Studio
-from kitstudio.services.approvals import Request
-from kitstudio.ui.approvals import texts
 from kitstudio.ui.navigator import Navigator
 from kitstudio.ui.theme import Theme, Token, Tone
 from kitstudio.ui.widgets.composite import Banner
 from kitstudio.ui.widgets.text import tr, visible
+
+if TYPE_CHECKING:
+    from kitstudio.services.approvals import Request
 
 DESK = "approvalDesk"
 """The object name of the window's desk; there is none before anything was asked."""
@@ -117,6 +119,8 @@ class ApprovalNotices(QObject):
 
 def notice_words(request: Request, finding: Finding | None) -> tuple[str, str]:
     """What the notice says: first the host (or entry) and the Kit, then the sentence."""
+    from kitstudio.ui.approvals import texts  # read with the gate, which a start does not wait for
+
     if finding is None:
         return visible(request.name), visible(request.review.title)
     item = finding.permission
