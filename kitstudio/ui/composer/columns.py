@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from kitstudio.models import words as wording
 from kitstudio.models.plan import Plan
-from kitstudio.models.review import Weight
+from kitstudio.models.review import Permission, Weight
 from kitstudio.ui.composer.inputs_view import InputsView, can_be_offered
 from kitstudio.ui.composer.problems_view import ProblemsView
 from kitstudio.ui.composer.rows import blocking, order_explained, stack_rows
@@ -179,8 +180,18 @@ class PermissionsColumn(QWidget):
         if not plan.permissions and not plan.loading and plan.members and not missing:
             looks = (ChipLook(tr("Asks for nothing"), Tone.SUCCESS, "success"),)
         self.counts.show_looks(looks)
-        words = tr("{n} in all").format(n=len(plan.permissions)) if plan.permissions else ""
+        words = counted_permissions(plan.permissions)
         if off:
             words = f"{words}, {tr('{n} off').format(n=len(off))}".lstrip(", ")
         self._all.setText(words)
         self.list.show_permissions(plan.permissions, plan.choices)
+
+
+def counted_permissions(permissions: Sequence[Permission]) -> str:
+    """How many permissions, and how many refusals beside them: what is refused is no permission."""
+    refused = sum(each.denies for each in permissions)
+    granted = len(permissions) - refused
+    found = [tr("{n} permission" if granted == 1 else "{n} permissions").format(n=granted)] if granted else []
+    if refused:
+        found.append(tr("{n} refusal" if refused == 1 else "{n} refusals").format(n=refused))
+    return ", ".join(found)
