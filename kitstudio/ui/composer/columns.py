@@ -191,7 +191,5 @@ def counted_permissions(permissions: Sequence[Permission]) -> str:
     """How many permissions, and how many refusals beside them: what is refused is no permission."""
     refused = sum(each.denies for each in permissions)
     granted = len(permissions) - refused
-    found = [tr("{n} permission" if granted == 1 else "{n} permissions").format(n=granted)] if granted else []
-    if refused:
-        found.append(tr("{n} refusal" if refused == 1 else "{n} refusals").format(n=refused))
-    return ", ".join(found)
+    parts = (counted(granted, "permission", "permissions"), counted(refused, "refusal", "refusals"))
+    return ", ".join(part for part, number in zip(parts, (granted, refused), strict=True) if number)
