@@ -134,7 +134,10 @@ async def request(folder: Path, op: str, **arguments: Any) -> AsyncIterator[Chan
         raise SandboxError("The sandbox is not running.", where=folder.name, remedy="Start it first.") from error
     channel = Channel(reader, writer)
     try:
-        await channel.send_json({"op": op, **arguments})
+        try:
+            await channel.send_json({"op": op, **arguments})
+        except ConnectionError as error:  # it listened, and ended before it heard
+            raise SandboxError("The sandbox is not running.", where=folder.name, remedy="Start it first.") from error
         yield channel
     finally:
         await channel.close()

@@ -50,14 +50,18 @@ def uses_in(effective: str) -> tuple[Use, ...]:
         document = yaml.safe_load(effective)
     except yaml.YAMLError:
         return ()
-    entries = document.get("capabilities", []) if isinstance(document, dict) else []
+    stated = document.get("capabilities") if isinstance(document, dict) else None
+    entries = stated if isinstance(stated, list) else []
     found = [_use(entry) for entry in entries if isinstance(entry, dict) and entry.get("type") == CREDENTIAL]
     return tuple(use for use in found if use is not None)
 
 
 def _use(entry: Mapping[str, object]) -> Use | None:
+    config = entry.get("config")
+    if not isinstance(config, dict):
+        return None
     try:
-        stated = credential_type.TYPE.decode(entry.get("config"))  # type: ignore[arg-type]
+        stated = credential_type.TYPE.decode(config)
     except (ShapeError, ValueError):
         return None
     how: list[str] = []

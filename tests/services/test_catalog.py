@@ -117,14 +117,14 @@ def _folder(root: Path, name: str, text: str = 'schemaVersion: "3"\nkind: mixin\
 async def test_a_folder_of_kit_folders_is_a_source(studio: Studio, tmp_path: Path) -> None:
     _folder(tmp_path / "kits", "One Kit")
     _folder(tmp_path / "kits", "two")
-    (_folder(tmp_path / "kits", "built") / "Dockerfile").write_text("FROM scratch\n")
+    (_folder(tmp_path / "kits", "built") / "Dockerfile").write_text("FROM scratch\nRUN true\n")
     (tmp_path / "kits" / "empty").mkdir()
     info = await studio.catalog.add_source(str(tmp_path / "kits"))
     assert (info.kind, info.count) == (SourceKind.FOLDER, 3)
     cards = {card.repository: card for card in studio.catalog.cards() if card.source == info.id}
     assert cards["local.invalid/one-kit"].kind is CardKind.MIXIN
     built = cards["local.invalid/built"]
-    assert built.kind is CardKind.ERROR and built.error is not None and "Dockerfile" in built.error.what
+    assert built.kind is CardKind.ERROR and built.error is not None and "RUN" in str(built.error)
     details = await studio.catalog.details(cards["local.invalid/one-kit"].reference)
     assert details.descriptor is not None and details.descriptor.version == "1.0.0"
     studio.composer.add(cards["local.invalid/two"].reference)
