@@ -41,6 +41,7 @@ class SetFiles(QObject):
         self._tasks, self._owner = tasks, owner
         self._kept: object = None
         self._recent: tuple[Path, ...] = ()
+        self._remembering = asyncio.Lock()
         self._watcher = QFileSystemWatcher(self)
         self._watcher.fileChanged.connect(lambda _path: self.look())
         self._watcher.directoryChanged.connect(lambda _path: self.look())
@@ -172,14 +173,16 @@ class SetFiles(QObject):
         """Read and show a set file."""
         self.another.emit()
         decided = await self.documents.decided(path)
-        value = await self._composer.open(path, decided)
-        self._edits.forget()
-        await self._remember(path, value.state)
+        async with self._remembering:  # what is forgotten while a set opens stays forgotten
+            value = await self._composer.open(path, decided)
+            self._edits.forget()
+            await self._remember(path, value.state)
         await self.documents.drop_draft()
 
     async def _forget_recent(self) -> None:
-        await self.documents.forget_recent()
-        self._recent = ()
+        async with self._remembering:
+            await self.documents.forget_recent()
+            self._recent = ()
 
     async def _remember(self, path: Path, state: SetState) -> None:
         await self.documents.remember(path, state)
